@@ -6,4 +6,5 @@
 extern crate std;
 
 pub mod boot_archive;
+pub mod description;
 mod fields;
