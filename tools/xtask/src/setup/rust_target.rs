@@ -1,0 +1,175 @@
+//! Owns the Rust compiler and its libraries for the guest: `core`, `alloc` and `compiler_builtins`.
+//!
+//! Where rustup may fetch, it does. Where it may not, the libraries are built from Debian's package of the same
+//! compiler's source and put where rustup would put them; afterwards a plain stable `cargo build --target` works.
+
+use miette::{Result, miette};
+
+use super::host::{Host, Rustup};
+use super::progress::Progress;
+use super::rust_source;
+use super::version::Version;
+use crate::shell::Shell;
+use crate::workspace::{GUEST_TARGET, Workspace};
+
+/// The oldest compiler that builds this project.
+const OLDEST_COMPILER: Version = Version(1, 95, 0);
+
+/// What the libraries must allow: a crate that uses both of them.
+const PROBE: &str =
+    "#![no_std] extern crate alloc; pub fn probe() -> alloc::boxed::Box<u8> { alloc::boxed::Box::new(1) }";
+
+/// Refuses a compiler that is too old, or none at all.
+pub(crate) fn check_compiler(shell: &Shell) -> Result<()> {
+    let version = compiler_version(shell)?;
+    if version >= OLDEST_COMPILER {
+        return Ok(());
+    }
+    Err(miette!(
+        help = "get a newer one with `rustup update stable`, or from your distribution",
+        "rustc {version} is too old: Bixi needs {OLDEST_COMPILER} or newer"
+    ))
+}
+
+/// Provides the guest's libraries if the compiler does not find them.
+pub(crate) fn ensure(shell: &Shell, workspace: &Workspace, host: &Host) -> Result<()> {
+    if works(shell, workspace)? {
+        return Ok(());
+    }
+    let provided = match host.rustup {
+        Rustup::MayFetch => add_with_rustup(shell),
+        Rustup::MayNotFetch => rust_source::build(shell, workspace, host, compiler_version(shell)?),
+    };
+    provided.map_err(|error| by_hand(&error))?;
+    if works(shell, workspace)? {
+        return Ok(());
+    }
+    Err(by_hand(&miette!("the compiler does not accept the libraries that setup provided")))
+}
+
+/// Returns the version of the compiler that cargo uses here.
+fn compiler_version(shell: &Shell) -> Result<Version> {
+    let missing = |detail: String| {
+        miette!(
+            help = "install Rust's stable toolchain, then run this again",
+            "no working Rust compiler: {detail}"
+        )
+    };
+    let printed = shell.read(shell.command("rustc").arg("--version")).map_err(|e| missing(e.to_string()))?;
+    Version::find(&printed).ok_or_else(|| missing(format!("`rustc --version` printed {printed:?}")))
+}
+
+/// Compiles a small crate for the guest: the one proof that its libraries are there and are this compiler's.
+fn works(shell: &Shell, workspace: &Workspace) -> Result<bool> {
+    let folder = workspace.setup_folder();
+    std::fs::create_dir_all(&folder).map_err(|error| miette!("cannot make {}: {error}", folder.display()))?;
+    let source = folder.join("probe.rs");
+    std::fs::write(&source, PROBE).map_err(|error| miette!("cannot write {}: {error}", source.display()))?;
+    let mut command = shell.command("rustc");
+    command.args(["--target", GUEST_TARGET, "--crate-type", "rlib", "--emit", "metadata", "--out-dir"]);
+    Ok(shell.output(command.arg(&folder).arg(&source))?.status.success())
+}
+
+fn add_with_rustup(shell: &Shell) -> Result<()> {
+    let _progress =
+        Progress::start(shell, &format!("adding Rust's libraries for {GUEST_TARGET} with rustup"));
+    shell.read(shell.command("rustup").args(["target", "add", GUEST_TARGET])).map(drop)
+}
+
+fn by_hand(error: &miette::Report) -> miette::Report {
+    let detail = error.help().map(|help| format!("{help}\n")).unwrap_or_default();
+    miette!(
+        help = format!("{detail}By hand: `rustup target add {GUEST_TARGET}`"),
+        "Rust's libraries for {GUEST_TARGET} are missing, and setup could not provide them: {error}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use super::*;
+
+    /// A machine whose `rustup` and `rustc` are small scripts: the compiler works once rustup has added the target.
+    struct StandIn {
+        folder: tempfile::TempDir,
+    }
+
+    impl StandIn {
+        fn new(rustc_version: &str, rustup: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let added = folder.path().join("added");
+            let rustc = format!(
+                "[ \"$1\" = --version ] && echo 'rustc {rustc_version} (stand-in)' && exit 0\n[ -e {} ]",
+                added.display()
+            );
+            let rustup = rustup.replace("ADDED", &added.display().to_string());
+            Self::script(folder.path(), "rustc", &rustc);
+            Self::script(folder.path(), "rustup", &rustup);
+            Self { folder }
+        }
+
+        fn script(folder: &Path, name: &str, text: &str) {
+            let file = folder.join(name);
+            std::fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+
+        fn shell(&self) -> Shell {
+            Shell::with_path(format!("{}:/bin:/usr/bin", self.folder.path().display()))
+        }
+
+        fn ensure(&self, rustup: Rustup) -> Result<()> {
+            let nowhere = self.folder.path().join("nowhere");
+            let host = Host { rustup, apt_folder: nowhere.clone(), os_release: nowhere };
+            ensure(&self.shell(), &Workspace::at(self.folder.path()), &host)
+        }
+
+        fn calls(&self) -> String {
+            std::fs::read_to_string(self.folder.path().join("added")).unwrap_or_default()
+        }
+    }
+
+    #[test]
+    fn rustup_adds_the_target_where_it_may_and_only_once() {
+        let machine = StandIn::new("1.95.0", "echo \"$@\" >> ADDED");
+        machine.ensure(Rustup::MayFetch).unwrap();
+        machine.ensure(Rustup::MayFetch).unwrap();
+        assert_eq!(
+            machine.calls(),
+            format!("target add {GUEST_TARGET}\n"),
+            "the second run had nothing to do"
+        );
+    }
+
+    #[test]
+    fn a_rustup_that_fails_is_told_with_the_way_by_hand() {
+        let machine = StandIn::new("1.95.0", "echo 'error: no network' >&2; exit 1");
+        let error = machine.ensure(Rustup::MayFetch).unwrap_err();
+        let help = error.help().unwrap().to_string();
+        assert!(help.contains("no network") && help.contains("rustup target add"), "{help}");
+    }
+
+    #[test]
+    fn a_rustup_that_lies_is_found_out() {
+        let machine = StandIn::new("1.95.0", "exit 0");
+        assert!(machine.ensure(Rustup::MayFetch).is_err());
+    }
+
+    #[test]
+    fn rustup_is_left_alone_where_it_may_not_fetch() {
+        let machine = StandIn::new("1.95.0", "echo \"$@\" >> ADDED");
+        assert!(machine.ensure(Rustup::MayNotFetch).is_err(), "this machine is no Debian either");
+        assert_eq!(machine.calls(), "");
+    }
+
+    #[test]
+    fn an_old_compiler_is_refused() {
+        assert!(check_compiler(&StandIn::new("1.95.0", "").shell()).is_ok());
+        let error = check_compiler(&StandIn::new("1.94.1", "").shell()).unwrap_err();
+        assert!(error.to_string().contains("1.94.1 is too old"), "{error}");
+        let error = check_compiler(&Shell::with_path("/nonexistent")).unwrap_err();
+        assert!(error.to_string().contains("no working Rust compiler"), "{error}");
+    }
+}
