@@ -1,0 +1,150 @@
+//! A machine for host tests: a piece of memory, a clock that the test sets, and a record of what was asked.
+#![expect(unsafe_code, reason = "the object store lends typed references into its memory")]
+
+use core::cell::Cell;
+use std::boxed::Box;
+use std::vec::Vec;
+
+use super::{CoreId, HardwareAsid, Interrupt, IrqLine, Machine, Ticks};
+use crate::address::{PhysAddr, VirtAddr, WindowAddr};
+use crate::object::store::{Object, Ref, Store};
+
+/// Physical address of the mock's first byte.
+pub const MEMORY_BASE: u64 = 0x100_0000;
+
+/// A block of memory as aligned as the largest object.
+#[derive(Clone, Debug)]
+#[repr(C, align(32768))]
+struct Block([Cell<u64>; 4096]);
+
+/// The machine.
+#[derive(Clone, Debug)]
+pub struct MockMachine {
+    memory: Box<[Block]>,
+    /// What `now` answers.
+    pub time: Ticks,
+    /// What the timer was last set to.
+    pub deadline: Option<Ticks>,
+    /// What `preemption_pending` answers.
+    pub preempt: bool,
+    /// Root and identifier that were last made current.
+    pub space: (PhysAddr, HardwareAsid),
+    /// Every flush that was asked for: identifier, and the address of a page flush.
+    pub flushes: Vec<(HardwareAsid, Option<VirtAddr>)>,
+    /// Interrupts that `claim_interrupt` hands out, first first.
+    pub pending: Vec<Interrupt>,
+    /// Lines that may interrupt, a bit each.
+    pub unmasked: u64,
+    /// What was logged.
+    pub log: Vec<u8>,
+    /// True once powered off.
+    pub off: bool,
+    /// How often the other cores are parked.
+    pub parked: usize,
+}
+
+impl MockMachine {
+    /// A machine with `bytes` of memory (rounded up to 32 KiB) from [`MEMORY_BASE`] on.
+    pub fn new(bytes: u64) -> Self {
+        let blocks = usize::try_from(bytes.div_ceil(32768)).unwrap_or(usize::MAX);
+        Self {
+            memory: (0..blocks).map(|_| Block([const { Cell::new(0) }; 4096])).collect(),
+            time: Ticks(0),
+            deadline: None,
+            preempt: false,
+            space: (PhysAddr(0), HardwareAsid(0)),
+            flushes: Vec::new(),
+            pending: Vec::new(),
+            unmasked: 0,
+            log: Vec::new(),
+            off: false,
+            parked: 0,
+        }
+    }
+
+    /// The word at a window address; panics outside the memory, as the machine would take a bus error.
+    fn word(&self, address: WindowAddr) -> &Cell<u64> {
+        let offset = address.physical().0.wrapping_sub(MEMORY_BASE) / 8;
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        match self.memory.get(offset / 4096).and_then(|block| block.0.get(offset % 4096)) {
+            Some(cell) => cell,
+            None => unreachable!("{address:x?} is outside the mock's memory"),
+        }
+    }
+}
+
+impl Store for MockMachine {
+    fn get<T: Object>(&self, reference: Ref<T>) -> &T {
+        assert_eq!(reference.raw() % align_of::<T>() as u64, 0, "{reference:?} is not aligned");
+        let first = self.word(reference.address());
+        let _last = self.word(reference.address().offset(size_of::<T>() as u64 - 8));
+        let place = core::ptr::from_ref(first).cast::<T>();
+        // SAFETY: the whole object lies in `memory` (both ends were found, and blocks are contiguous), is
+        // aligned as checked, and `T: Object` takes every bit pattern and has interior cells only.
+        unsafe { &*place }
+    }
+}
+
+impl Machine for MockMachine {
+    fn core(&self) -> CoreId {
+        CoreId(0)
+    }
+    fn now(&self) -> Ticks {
+        self.time
+    }
+    fn ticks_per_second(&self) -> u64 {
+        100_000_000
+    }
+    fn set_deadline(&mut self, deadline: Option<Ticks>) {
+        self.deadline = deadline;
+    }
+    fn preemption_pending(&self) -> bool {
+        self.preempt
+    }
+    fn set_space(&mut self, root: PhysAddr, asid: HardwareAsid) {
+        self.space = (root, asid);
+    }
+    fn flush_asid(&mut self, asid: HardwareAsid) {
+        self.flushes.push((asid, None));
+    }
+    fn flush_page(&mut self, asid: HardwareAsid, address: VirtAddr) {
+        self.flushes.push((asid, Some(address)));
+    }
+    fn load(&self, address: WindowAddr) -> u64 {
+        self.word(address).get()
+    }
+    fn store(&self, address: WindowAddr, value: u64) {
+        self.word(address).set(value);
+    }
+    fn clear(&self, address: WindowAddr, bytes: u64) {
+        for offset in (0..bytes).step_by(8) {
+            self.word(address.offset(offset)).set(0);
+        }
+    }
+    fn claim_interrupt(&mut self) -> Interrupt {
+        if self.pending.is_empty() { Interrupt::Spurious } else { self.pending.remove(0) }
+    }
+    fn has_line(&self, line: IrqLine) -> bool {
+        line.0 < 32
+    }
+    fn mask(&mut self, line: IrqLine) {
+        self.unmasked &= !(1 << line.0);
+    }
+    fn unmask(&mut self, line: IrqLine) {
+        self.unmasked |= 1 << line.0;
+    }
+    fn put_byte(&mut self, byte: u8) {
+        self.log.push(byte);
+    }
+    fn power_off(&mut self) {
+        self.off = true;
+    }
+    fn lock(&self) {}
+    fn unlock(&self) {}
+    fn park_others(&mut self) {
+        self.parked += 1;
+    }
+    fn unpark_others(&mut self) {
+        self.parked -= 1;
+    }
+}

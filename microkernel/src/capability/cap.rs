@@ -1,0 +1,259 @@
+//! A capability and the slot that holds it.
+//!
+//! A slot is 32 bytes: the object's window address with a tag of type and rights in the low six bits, a
+//! word of data, and the links of the derivation list. Objects are aligned to 64 bytes at least. The hot
+//! path tests the tag and follows the pointer; the rest of the kernel sees the decoded [`Cap`].
+
+use core::cell::Cell;
+use core::mem::offset_of;
+
+use abi::{ObjectType, Rights};
+
+use crate::address::{VirtAddr, WindowAddr};
+use crate::arch::{CoreId, IrqLine};
+use crate::object::asid::AsidPool;
+use crate::object::endpoint::Endpoint;
+use crate::object::notification::Notification;
+use crate::object::page_table::PageTable;
+use crate::object::reply::Reply;
+use crate::object::sched_context::SchedContext;
+use crate::object::store::Ref;
+use crate::object::thread::Tcb;
+use crate::object::vspace::VSpace;
+
+/// Tags: the low six bits of a slot's first word.
+pub mod tag {
+    /// The tag's bits.
+    pub const MASK: u64 = 63;
+    /// An empty slot.
+    pub const NULL: u64 = 0;
+    /// Untyped memory.
+    pub const UNTYPED: u64 = 1;
+    /// A CNode.
+    pub const CNODE: u64 = 2;
+    /// A Tcb.
+    pub const TCB: u64 = 3;
+    /// A SchedContext.
+    pub const SCHED_CONTEXT: u64 = 4;
+    /// SchedControl.
+    pub const SCHED_CONTROL: u64 = 5;
+    /// AsidControl.
+    pub const ASID_CONTROL: u64 = 6;
+    /// An AsidPool.
+    pub const ASID_POOL: u64 = 7;
+    /// A PageTable.
+    pub const PAGE_TABLE: u64 = 8;
+    /// A VSpace.
+    pub const VSPACE: u64 = 9;
+    /// IrqControl.
+    pub const IRQ_CONTROL: u64 = 10;
+    /// An IrqHandler.
+    pub const IRQ_HANDLER: u64 = 11;
+    /// Debug.
+    pub const DEBUG: u64 = 12;
+    /// A CNode or Tcb that is being taken apart.
+    pub const ZOMBIE: u64 = 16;
+    /// A Notification; bits 0 and 1 are the rights to wait and to signal.
+    pub const NOTIFICATION: u64 = 20;
+    /// A Reply; bit 0 is the right to grant.
+    pub const REPLY: u64 = 24;
+    /// A Frame; bits 0 and 1 are the rights to read and to write.
+    pub const FRAME: u64 = 28;
+    /// An Endpoint; bits 0 to 3 are [`abi::Rights`].
+    pub const ENDPOINT: u64 = 32;
+    /// What the tag of an Endpoint that may be called has set.
+    pub const CALLABLE: u64 = ENDPOINT | 2 | 8;
+    /// What the tag of an Endpoint that may be received from has set.
+    pub const RECEIVABLE: u64 = ENDPOINT | 1;
+}
+
+/// Flags in the low bits of a slot's `next` link.
+pub mod flag {
+    /// The capability is the original of its object or badge: what follows may derive from it.
+    pub const REVOCABLE: u64 = 1;
+    /// The capability is the first with its badge.
+    pub const FIRST_BADGED: u64 = 2;
+    /// All flags.
+    pub const MASK: u64 = 31;
+}
+
+/// A capability slot.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(32))]
+pub struct Slot {
+    /// The object's address and the tag.
+    pub object: Cell<u64>,
+    /// Badge, guard, mapping, or sizes.
+    pub data: Cell<u64>,
+    /// The next slot in derivation order, and [`flag`]s.
+    pub next: Cell<u64>,
+    /// The previous slot in derivation order.
+    pub previous: Cell<u64>,
+}
+
+const _: () = assert!(size_of::<Slot>() == 1 << abi::object::SLOT_BITS);
+const _: () = assert!(offset_of!(Slot, data) == 8);
+
+/// A CNode's guard: `bits` address bits that must equal `value`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// How many bits, 0 to 58.
+    pub bits: u8,
+    /// What they must be, below 2^52.
+    pub value: u64,
+}
+
+/// Untyped memory and how much of it is given away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UntypedCap {
+    /// Where it begins.
+    pub base: WindowAddr,
+    /// Base-2 logarithm of its bytes, 6 to 36.
+    pub size_bits: u8,
+    /// Device memory: only Frames and Untypeds come from it, and nothing is cleared.
+    pub is_device: bool,
+    /// Bytes given away, from the start; a multiple of 64.
+    pub free: u64,
+    /// Bytes from `free` up to here may hold old data; above, all is zero. Kept in units of 16 KiB.
+    pub dirty_end: u64,
+}
+
+/// Where a Frame or PageTable is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// The address space's identifier from its pool.
+    pub asid: u16,
+    /// The first address mapped, a multiple of 16 KiB below 2^47.
+    pub address: VirtAddr,
+}
+
+/// A Frame capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameCap {
+    /// Where the memory begins.
+    pub base: WindowAddr,
+    /// Base-2 logarithm of its bytes, 14 to 36.
+    pub size_bits: u8,
+    /// Device memory.
+    pub is_device: bool,
+    /// READ and WRITE, as far as held.
+    pub rights: Rights,
+    /// Where this capability maps it.
+    pub mapping: Option<Mapping>,
+}
+
+/// What is being taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZombieKind {
+    /// A CNode with 2^radix slots.
+    CNode {
+        /// Its radix.
+        radix: u8,
+    },
+    /// A Tcb's own slots.
+    Tcb,
+}
+
+/// A decoded capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cap {
+    /// Nothing.
+    Null,
+    /// Memory to retype.
+    Untyped(UntypedCap),
+    /// An array of 2^radix slots.
+    CNode {
+        /// Its first slot.
+        base: Ref<Slot>,
+        /// Base-2 logarithm of its slots.
+        radix: u8,
+        /// Its guard.
+        guard: Guard,
+    },
+    /// A thread.
+    Tcb(Ref<Tcb>),
+    /// An endpoint.
+    Endpoint {
+        /// The object.
+        endpoint: Ref<Endpoint>,
+        /// What receivers see of the sender.
+        badge: u64,
+        /// What may be done.
+        rights: Rights,
+    },
+    /// A notification.
+    Notification {
+        /// The object.
+        notification: Ref<Notification>,
+        /// The bits that a signal sets.
+        badge: u64,
+        /// What may be done.
+        rights: Rights,
+    },
+    /// A reply object.
+    Reply {
+        /// The object.
+        reply: Ref<Reply>,
+        /// GRANT or nothing.
+        rights: Rights,
+    },
+    /// A scheduling context.
+    SchedContext(Ref<SchedContext>),
+    /// The right to configure scheduling contexts of a core.
+    SchedControl(CoreId),
+    /// The right to make ASID pools.
+    AsidControl,
+    /// A pool of address-space identifiers.
+    AsidPool(Ref<AsidPool>),
+    /// A page table.
+    PageTable {
+        /// The table.
+        table: Ref<PageTable>,
+        /// Where it is mapped.
+        mapping: Option<Mapping>,
+    },
+    /// Memory to map.
+    Frame(FrameCap),
+    /// An address space.
+    VSpace(Ref<VSpace>),
+    /// The right to make interrupt handlers.
+    IrqControl,
+    /// One interrupt line.
+    IrqHandler(IrqLine),
+    /// Log and halt.
+    Debug,
+    /// A CNode or Tcb that is being taken apart.
+    Zombie {
+        /// Its first slot.
+        base: Ref<Slot>,
+        /// What it was.
+        kind: ZombieKind,
+        /// Slots that may still be filled: those with an index below this.
+        remaining: u64,
+    },
+}
+
+impl Cap {
+    /// The object's type as user space knows it; `None` for an empty slot or a zombie.
+    pub const fn object_type(&self) -> Option<ObjectType> {
+        Some(match self {
+            Self::Null | Self::Zombie { .. } => return None,
+            Self::Untyped(_) => ObjectType::Untyped,
+            Self::CNode { .. } => ObjectType::CNode,
+            Self::Tcb(_) => ObjectType::Tcb,
+            Self::Endpoint { .. } => ObjectType::Endpoint,
+            Self::Notification { .. } => ObjectType::Notification,
+            Self::Reply { .. } => ObjectType::Reply,
+            Self::SchedContext(_) => ObjectType::SchedContext,
+            Self::SchedControl(_) => ObjectType::SchedControl,
+            Self::AsidControl => ObjectType::AsidControl,
+            Self::AsidPool(_) => ObjectType::AsidPool,
+            Self::PageTable { .. } => ObjectType::PageTable,
+            Self::Frame(_) => ObjectType::Frame,
+            Self::VSpace(_) => ObjectType::VSpace,
+            Self::IrqControl => ObjectType::IrqControl,
+            Self::IrqHandler(_) => ObjectType::IrqHandler,
+            Self::Debug => ObjectType::Debug,
+        })
+    }
+}

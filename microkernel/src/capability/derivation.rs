@@ -1,0 +1,1 @@
+//! How capabilities derive from each other.

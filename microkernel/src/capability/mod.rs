@@ -1,0 +1,5 @@
+//! Capabilities: how they lie in a slot, how an address finds a slot, and how they derive from each other.
+
+pub mod cap;
+pub mod derivation;
+pub mod space;

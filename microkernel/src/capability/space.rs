@@ -1,0 +1,1 @@
+//! How an address finds a slot.

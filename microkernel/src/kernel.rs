@@ -1,0 +1,111 @@
+//! The kernel's whole mutable state.
+
+use core::cell::Cell;
+use core::mem::offset_of;
+
+use crate::address::PhysAddr;
+use crate::arch::{CoreId, HardwareAsid, Machine, Ticks};
+use crate::event_log::EventLog;
+use crate::object::asid::AsidPool;
+use crate::object::sched_context::SchedContext;
+use crate::object::store::{Object, Ref};
+use crate::object::thread::Tcb;
+use crate::object::vspace::VSpace;
+use crate::scheduler::ready_queue::ReadyQueue;
+
+/// Cores that the kernel can hold; one runs (C-51).
+pub const MAX_CORES: usize = 1;
+/// Pools that can exist at a time: 65,536 address spaces.
+pub const ASID_POOLS: usize = 128;
+/// Hardware identifiers, with the empty space's 0.
+pub const HARDWARE_ASIDS: usize = 1024;
+
+/// What belongs to one core; the hot path reaches it through KS0.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Core {
+    /// Priority of the first thread in the ready queue plus 1, 0 when it is empty: a thread with a priority
+    /// of at least this minus 1 may be switched to without asking the scheduler.
+    pub top_ready: Cell<u64>,
+    /// Top of the kernel's stack.
+    pub stack_top: Cell<u64>,
+    /// The thread whose registers are the machine's. The hot path changes it in KS1 only; the way into the
+    /// slow path writes it here, the way out reads it.
+    pub current: Cell<Option<Ref<Tcb>>>,
+    /// The core's idle thread.
+    pub idle: Cell<Option<Ref<Tcb>>>,
+    /// Words for the entry code.
+    pub scratch: [Cell<u64>; 4],
+
+    /// The context that is being charged since `charged_from`.
+    pub charged: Cell<Option<Ref<SchedContext>>>,
+    /// When the current charge began.
+    pub charged_from: Cell<Ticks>,
+    /// The space whose root PGDL holds; none for the empty space.
+    pub space: Cell<Option<Ref<VSpace>>>,
+    /// The threads that can run.
+    pub ready: ReadyQueue,
+    /// First of the threads that wait for their refill, by time.
+    pub release_head: Cell<Option<Ref<Tcb>>>,
+    /// 1: the current thread may no longer be the one to run.
+    pub reschedule: Cell<u64>,
+}
+
+const _: () = assert!(offset_of!(Core, ready) % 8 == 0);
+
+/// Which address spaces have which identifiers.
+#[derive(Clone, Debug)]
+pub struct AsidTable {
+    /// The pools, by the high bits of an identifier.
+    pub pools: [Option<Ref<AsidPool>>; ASID_POOLS],
+    /// The spaces that have a hardware identifier, by that.
+    pub hardware: [Option<Ref<VSpace>>; HARDWARE_ASIDS],
+    /// Where the search for the next to lend or steal begins.
+    pub next: usize,
+}
+
+/// The kernel: a machine, its cores, and what all share. Everything else lies in objects.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Kernel<M: Machine> {
+    /// What belongs to each core.
+    pub cores: [Core; MAX_CORES],
+    /// Address-space identifiers.
+    pub asids: AsidTable,
+    /// Slots of the notifications that interrupts signal: [`crate::arch::IRQ_LINES`] of them.
+    pub irq_slots: Ref<crate::capability::cap::Slot>,
+    /// Lines that have a handler, a bit each.
+    pub irq_taken: u64,
+    /// The space that threads without one run in: an empty root, identifier 0.
+    pub empty_root: PhysAddr,
+    /// What happened last, for a panic.
+    pub log: EventLog,
+    /// The machine.
+    pub machine: M,
+}
+
+impl<M: Machine> Kernel<M> {
+    /// The object at `reference`.
+    pub fn get<T: Object>(&self, reference: Ref<T>) -> &T {
+        self.machine.get(reference)
+    }
+
+    /// The block of the core that executes this.
+    pub fn core(&self) -> &Core {
+        let CoreId(index) = self.machine.core();
+        // A core's number is below MAX_CORES by construction; the first stands in where it is not.
+        self.cores.get(index).unwrap_or(&self.cores[0])
+    }
+
+    /// The thread whose call, fault or interrupt is being handled; the idle thread when none ran.
+    pub fn current(&self) -> Ref<Tcb> {
+        let core = self.core();
+        match core.current.get().or(core.idle.get()) {
+            Some(thread) => thread,
+            None => unreachable!("a core has its idle thread from boot on"),
+        }
+    }
+
+    /// The identifier of the empty space.
+    pub const EMPTY_ASID: HardwareAsid = HardwareAsid(0);
+}

@@ -1,0 +1,11 @@
+//! The kernel's objects, one file a type (C-1).
+
+pub mod asid;
+pub mod endpoint;
+pub mod notification;
+pub mod page_table;
+pub mod reply;
+pub mod sched_context;
+pub mod store;
+pub mod thread;
+pub mod vspace;

@@ -1,0 +1,247 @@
+//! Threads: the Tcb, its registers, its hot word.
+//!
+//! The hot path reads and writes the fields above `registers` by their offsets; the slow path keeps
+//! them true: `cspace_*` mirror the capability space's root, `hot` says why the thread cannot be reached
+//! by the hot path, `state` says what the thread waits for and by which Reply.
+
+use core::cell::Cell;
+
+use crate::arch::CoreId;
+use crate::capability::cap::Slot;
+use crate::object::notification::Notification;
+use crate::object::reply::Reply;
+use crate::object::sched_context::SchedContext;
+use crate::object::store::Ref;
+use crate::object::vspace::VSpace;
+
+/// Reasons why a thread that waits cannot be reached by the hot path; all clear and on the core's own
+/// `home`, the hot word equals the core's (C-9).
+pub mod hot {
+    /// It waits with a scheduling context of its own.
+    pub const ACTIVE: u64 = 1;
+    /// It receives without a Reply.
+    pub const NO_REPLY: u64 = 2;
+    /// It has no address space that is valid.
+    pub const NO_SPACE: u64 = 4;
+    /// It waits for the answer to a fault.
+    pub const FAULT: u64 = 8;
+    /// Its registers were rewritten: it leaves by the full exit.
+    pub const FULL_EXIT: u64 = 16;
+    /// It is a host's thread.
+    pub const HOST: u64 = 32;
+    /// The home core's number begins at this bit.
+    pub const HOME_SHIFT: u32 = 32;
+}
+
+/// What a thread is doing: the low six bits of [`Tcb::state`]; the rest is the Reply that it waits with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum ThreadState {
+    /// Running, or in a ready or release queue.
+    Runnable = 0,
+    /// Has called and waits for the answer; `state` holds the Reply.
+    BlockedOnReply = 1,
+    /// Waits to receive; `state` holds the Reply, if any.
+    BlockedOnReceive = 2,
+    /// Waits to send.
+    BlockedOnSend = 3,
+    /// Waits for a notification.
+    BlockedOnNotification = 4,
+    /// Not to be run until resumed.
+    Inactive = 5,
+    /// A core's idle thread.
+    Idle = 6,
+}
+
+impl ThreadState {
+    /// The bits that hold the state.
+    pub const MASK: u64 = 63;
+
+    /// The state in a word.
+    pub const fn from_word(word: u64) -> Self {
+        match word & Self::MASK {
+            0 => Self::Runnable,
+            1 => Self::BlockedOnReply,
+            2 => Self::BlockedOnReceive,
+            3 => Self::BlockedOnSend,
+            4 => Self::BlockedOnNotification,
+            6 => Self::Idle,
+            _ => Self::Inactive,
+        }
+    }
+}
+
+/// By which exit the thread goes on (DESIGN §1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Exit {
+    /// It entered by a call: only what C-6 preserves and the message come back, the rest is zero.
+    Minimal = 0,
+    /// It was interrupted, faulted, is new, or was rewritten: every general register.
+    Full = 1,
+}
+
+/// What a thread that is [`ThreadState::BlockedOnSend`] does once somebody receives, bits of [`Tcb::send_flags`].
+pub mod send_flag {
+    /// It waits for an answer.
+    pub const CALL: u64 = 1;
+    /// It may transfer capabilities.
+    pub const GRANT: u64 = 2;
+    /// The receiver may answer.
+    pub const GRANT_REPLY: u64 = 4;
+    /// The message is the thread's pending fault.
+    pub const FAULT: u64 = 8;
+}
+
+/// The capability slots inside a Tcb, in the order in which they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum TcbSlot {
+    /// The capability space's root.
+    CSpace = 0,
+    /// The address space.
+    VSpace = 1,
+    /// The Frame of the IPC buffer.
+    IpcBuffer = 2,
+    /// The endpoint of faults.
+    FaultHandler = 3,
+    /// The endpoint of timeout faults.
+    TimeoutHandler = 4,
+}
+
+/// Slots in a Tcb.
+pub const TCB_SLOTS: u64 = 5;
+
+/// Register numbers with a role in the native call.
+pub mod register {
+    /// In [`super::Tcb::registers`], where `$zero` would lie, is the pc.
+    pub const PC: usize = 0;
+    /// `$ra`.
+    pub const RA: usize = 1;
+    /// `$tp`, which is what SetTlsBase set.
+    pub const TP: usize = 2;
+    /// `$sp`.
+    pub const SP: usize = 3;
+    /// `$a0`: capability in, badge out.
+    pub const A0: usize = 4;
+    /// `$a1`: message information.
+    pub const A1: usize = 5;
+    /// `$a2`: the Reply capability.
+    pub const A2: usize = 6;
+    /// `$a7`: the operation.
+    pub const A7: usize = 11;
+    /// `$t0`: destination of the send half of a combined operation.
+    pub const T0: usize = 12;
+    /// `$fp`.
+    pub const FP: usize = 22;
+    /// `$s8`.
+    pub const S8: usize = 31;
+}
+
+/// A thread.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Tcb {
+    /// Slots that a plain index reaches in the capability space; 0 sends every call to the slow path
+    /// (no root, or its guard is not all zero over the bits above the radix).
+    pub cspace_size: Cell<u64>,
+    /// Address of the root CNode's first slot, where `cspace_size` is not 0.
+    pub cspace_base: Cell<u64>,
+    /// See [`hot`].
+    pub hot: Cell<u64>,
+    /// What `hot` is when nothing stands against: the home core's number above [`hot::HOME_SHIFT`].
+    pub home: Cell<u64>,
+    /// Priority, 0 to 255.
+    pub priority: Cell<u64>,
+    /// What EUEN is while the thread runs (C-30).
+    pub euen: Cell<u64>,
+    /// The address space, or none.
+    pub vspace: Cell<Option<Ref<VSpace>>>,
+    /// The Reply that the thread waits with, and its [`ThreadState`] in the low bits.
+    pub state: Cell<u64>,
+    /// The scheduling context that it has, its own or donated.
+    pub sched_context: Cell<Option<Ref<SchedContext>>>,
+    /// The endpoint or notification that it waits at; meaningful in the blocked states only.
+    pub blocked_on: Cell<u64>,
+    /// Not 0: the bound notification is active, so that ReplyRecv must look (slow path).
+    pub notification_pending: Cell<u64>,
+    /// [`Exit`] as a word.
+    pub exit: Cell<u64>,
+    /// PRMD with which the thread runs: 7 for users, 4 for the idle thread.
+    pub prmd: Cell<u64>,
+
+    /// General registers as last saved; index 0 holds the pc.
+    pub registers: [Cell<u64>; 32],
+
+    /// Highest priority that the thread may give.
+    pub max_priority: Cell<u64>,
+    /// Neighbours in an endpoint's or notification's queue.
+    pub queue_next: Cell<Option<Ref<Tcb>>>,
+    /// See `queue_next`.
+    pub queue_previous: Cell<Option<Ref<Tcb>>>,
+    /// Neighbours in the ready or release queue.
+    pub sched_next: Cell<Option<Ref<Tcb>>>,
+    /// See `sched_next`.
+    pub sched_previous: Cell<Option<Ref<Tcb>>>,
+    /// Which scheduler queue it is in: 0 none, 1 ready, 2 release.
+    pub sched_queue: Cell<u64>,
+    /// The badge that a blocked send carries.
+    pub send_badge: Cell<u64>,
+    /// [`send_flag`]s of a blocked send.
+    pub send_flags: Cell<u64>,
+    /// The bound notification.
+    pub notification: Cell<Option<Ref<Notification>>>,
+    /// A pending fault: [`abi::fault::Fault`]'s label, 0 for none, and its words.
+    pub fault: [Cell<u64>; 5],
+    /// The IPC buffer's window address, 0 for none; mirrors [`TcbSlot::IpcBuffer`].
+    pub ipc_buffer: Cell<u64>,
+    /// 16 bytes for the log.
+    pub name: [Cell<u64>; 2],
+    /// Links all threads that a debug build knows of: neighbours, for DumpScheduler.
+    pub reserved: [Cell<u64>; 2],
+
+    /// See [`TcbSlot`].
+    pub slots: [Slot; 5],
+}
+
+const _: () = assert!(size_of::<Tcb>() <= 1024);
+
+impl Tcb {
+    /// A thread's core, from its hot word.
+    pub fn home_core(&self) -> CoreId {
+        CoreId(usize::try_from(self.home.get() >> hot::HOME_SHIFT).unwrap_or(0))
+    }
+
+    /// What the thread is doing.
+    pub fn thread_state(&self) -> ThreadState {
+        ThreadState::from_word(self.state.get())
+    }
+
+    /// The Reply that it waits with.
+    pub fn reply(&self) -> Option<Ref<Reply>> {
+        Ref::from_raw(self.state.get() & !ThreadState::MASK)
+    }
+
+    /// Sets what the thread is doing and the Reply that it waits with.
+    pub fn set_state(&self, state: ThreadState, reply: Option<Ref<Reply>>) {
+        self.state.set(reply.map_or(0, Ref::raw) | state as u64);
+    }
+
+    /// Sets or clears bits of the hot word.
+    pub fn set_hot(&self, bits: u64, on: Hot) {
+        let word = self.hot.get() & !bits;
+        self.hot.set(match on {
+            Hot::Set => word | bits,
+            Hot::Clear => word,
+        });
+    }
+}
+
+/// Whether bits of the hot word are set or cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hot {
+    /// The reason holds: the hot path must not reach the thread.
+    Set,
+    /// The reason no longer holds.
+    Clear,
+}

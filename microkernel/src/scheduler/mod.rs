@@ -1,0 +1,3 @@
+//! Who runs: ready queue, release queue, budgets, choice.
+
+pub mod ready_queue;
