@@ -14,6 +14,7 @@ extern crate std;
 pub mod boot_archive;
 pub mod boot_info;
 pub mod capability;
+pub mod control;
 pub mod description;
 pub mod error;
 pub mod fault;
