@@ -12,9 +12,15 @@
 #![expect(unsafe_code, reason = "the start of everything: assembly and linker symbols")]
 
 use core::arch::global_asm;
+use core::cell::UnsafeCell;
 
+use super::firmware::Handover;
+use super::power::power_off;
 use super::registers::{CRMD, CRMD_KERNEL, DMW0, DMW1, DMW2, DMW3};
-use super::window::{DEVICE_BASE, DEVICE_WINDOW, MEMORY_BASE, MEMORY_WINDOW};
+use super::window::{DEVICE_BASE, DEVICE_WINDOW, MEMORY_WINDOW};
+use super::{cpu, firmware, interrupt_controller, selftest};
+use crate::address::WINDOW_BASE;
+use crate::log_line;
 
 /// Bytes of the first core's kernel stack.
 pub const STACK_BYTES: usize = 64 * 1024;
@@ -85,7 +91,7 @@ global_asm!(
     "5:  b           5b",
     ".popsection",
     memory_window = const MEMORY_WINDOW,
-    memory_base = const MEMORY_BASE,
+    memory_base = const WINDOW_BASE,
     device_window = const DEVICE_WINDOW,
     dmw0 = const DMW0.number(),
     dmw1 = const DMW1.number(),
@@ -103,12 +109,12 @@ global_asm!(
 
 /// The first core's kernel stack; it grows down from its end.
 #[repr(C, align(16384))]
-struct Stack([core::cell::UnsafeCell<u8>; STACK_BYTES]);
+struct Stack([UnsafeCell<u8>; STACK_BYTES]);
 
 // SAFETY: only the stack pointer of one core ever reaches the bytes.
 unsafe impl Sync for Stack {}
 
-static BOOT_STACK: Stack = Stack([const { core::cell::UnsafeCell::new(0) }; STACK_BYTES]);
+static BOOT_STACK: Stack = Stack([const { UnsafeCell::new(0) }; STACK_BYTES]);
 
 unsafe extern "C" {
     /// First byte of the image (kernel.ld).
@@ -148,9 +154,18 @@ pub fn boot_stack() -> core::ops::Range<usize> {
 }
 
 /// Rust's first function.
-extern "C" fn start_kernel(_efi_boot: usize, _command_line: usize, _system_table: usize) -> ! {
-    super::cpu::initialise_core();
-    let image = image();
-    crate::log_line!("bixi: running at {:#x}", image.start);
-    super::power::power_off()
+extern "C" fn start_kernel(_efi_boot: u64, command_line: u64, system_table: u64) -> ! {
+    cpu::initialise_core();
+    log_line!("bixi: image at {:#x}", image().start);
+    let self_tests = selftest::run();
+    selftest::report(&self_tests);
+    let handover = Handover { command_line, system_table };
+    match firmware::describe(handover) {
+        Ok(machine) => {
+            log_line!("bixi: {} ranges of memory, {} cores", machine.memory.len(), machine.cores.len())
+        }
+        Err(error) => log_line!("bixi: the machine cannot be described: {error:?}"),
+    }
+    interrupt_controller::initialise(0);
+    power_off()
 }

@@ -10,6 +10,7 @@ use core::sync::atomic::AtomicU64;
 
 use super::registers::{ASID, PGDH, PGDL, PWCH, PWCL, STLBPS, TLBIDX, TLBREHI};
 use super::window::physical_address;
+use crate::address::PhysAddr;
 
 /// Bits of an address within a page.
 pub const PAGE_BITS: u32 = 14;
@@ -81,7 +82,7 @@ pub static EMPTY_ROOT: Table = Table::new();
 
 /// Physical address of [`EMPTY_ROOT`].
 #[must_use]
-pub fn empty_root() -> u64 {
+pub fn empty_root() -> PhysAddr {
     physical_address(&raw const EMPTY_ROOT)
 }
 
@@ -98,9 +99,9 @@ pub fn initialise_core() {
     // SAFETY: as above.
     unsafe { TLBIDX.write(u64::from(PAGE_BITS) << 24) };
     // SAFETY: the empty root maps nothing.
-    unsafe { PGDL.write(empty_root()) };
+    unsafe { PGDL.write(empty_root().0) };
     // SAFETY: as above.
-    unsafe { PGDH.write(empty_root()) };
+    unsafe { PGDH.write(empty_root().0) };
     // SAFETY: identifier 0 is nobody's (C-11).
     unsafe { ASID.write(0) };
     invalidate_all();

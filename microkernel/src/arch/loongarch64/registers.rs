@@ -244,6 +244,20 @@ pub unsafe fn write_io(register: u32, value: u32) {
     unsafe { asm!("iocsrwr.w {}, {}", in(reg) value, in(reg) register, options(nostack)) };
 }
 
+/// Sets bits of a 64-bit register of the core's I/O space.
+///
+/// # Safety
+///
+/// As for [`write_io`].
+pub unsafe fn set_io_bits(register: u32, bits: u64) {
+    let value: u64;
+    // SAFETY: the caller answers for the register.
+    unsafe { asm!("iocsrrd.d {}, {}", out(reg) value, in(reg) register, options(nostack)) };
+    let value = value | bits;
+    // SAFETY: the caller answers for register and bits.
+    unsafe { asm!("iocsrwr.d {}, {}", in(reg) value, in(reg) register, options(nostack)) };
+}
+
 /// Writes an 8-bit register of the core's I/O space.
 ///
 /// # Safety

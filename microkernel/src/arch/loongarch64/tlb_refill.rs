@@ -95,5 +95,5 @@ pub fn install(check: AddressCheck) {
         AddressCheck::ByHandler => &raw const bixi_tlb_refill_strict,
     };
     // SAFETY: the handlers stand alone, are page-aligned and run at their physical address.
-    unsafe { TLBRENTRY.write(physical_address(handler)) };
+    unsafe { TLBRENTRY.write(physical_address(handler).0) };
 }

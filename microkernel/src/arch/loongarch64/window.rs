@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "device registers are reached by volatile access")]
 
 use super::registers::low_word;
+use crate::address::{PhysAddr, WINDOW_BASE, WindowAddr};
 
 /// DMW0: segment 8, strongly ordered uncached, PLV0.
 pub const DEVICE_WINDOW: u64 = 0x8000_0000_0000_0001;
@@ -13,28 +14,25 @@ pub const DEVICE_WINDOW: u64 = 0x8000_0000_0000_0001;
 /// DMW1: segment 9, coherent cached, PLV0.
 pub const MEMORY_WINDOW: u64 = 0x9000_0000_0000_0011;
 
-/// Where memory appears: physical address 0 in the cached window.
-pub const MEMORY_BASE: u64 = 0x9000_0000_0000_0000;
-
 /// Where devices appear: physical address 0 in the uncached window.
 pub const DEVICE_BASE: u64 = 0x8000_0000_0000_0000;
 
 /// Bits of a window address that are the physical address.
 pub const PHYSICAL_MASK: u64 = 0x0000_ffff_ffff_ffff;
 
-/// The address in the cached window of a physical address.
-#[must_use]
-pub const fn memory_address(physical: u64) -> usize {
-    // The target's usize is 64 bits wide, as the assertion below says.
-    usize::from_le_bytes((MEMORY_BASE | physical & PHYSICAL_MASK).to_le_bytes())
-}
-
+const _: () = assert!(MEMORY_WINDOW & !0xff == WINDOW_BASE);
 const _: () = assert!(size_of::<usize>() == size_of::<u64>());
 
-/// The physical address of something in the cached window, such as the kernel's own image.
+/// A pointer to what lies at an address in the window of memory.
 #[must_use]
-pub fn physical_address<T: ?Sized>(object: *const T) -> u64 {
-    u64::from_le_bytes(object.addr().to_le_bytes()) & PHYSICAL_MASK
+pub fn pointer<T>(address: WindowAddr) -> *mut T {
+    core::ptr::with_exposed_provenance_mut(usize::from_le_bytes(address.0.to_le_bytes()))
+}
+
+/// The physical address of something in the window of memory, such as the kernel's own image.
+#[must_use]
+pub fn physical_address<T: ?Sized>(object: *const T) -> PhysAddr {
+    PhysAddr(u64::from_le_bytes(object.addr().to_le_bytes()) & PHYSICAL_MASK)
 }
 
 /// A device register of 8, 32 or 64 bits at a physical address, in the uncached window.
