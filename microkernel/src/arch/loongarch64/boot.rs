@@ -18,7 +18,7 @@ use super::firmware::Handover;
 use super::power::power_off;
 use super::registers::{CRMD, CRMD_KERNEL, DMW0, DMW1, DMW2, DMW3};
 use super::window::{DEVICE_BASE, DEVICE_WINDOW, MEMORY_WINDOW};
-use super::{cpu, firmware, interrupt_controller, selftest};
+use super::{cpu, firmware, selftest};
 use crate::address::WINDOW_BASE;
 use crate::log_line;
 
@@ -166,6 +166,7 @@ extern "C" fn start_kernel(_efi_boot: u64, command_line: u64, system_table: u64)
         }
         Err(error) => log_line!("bixi: the machine cannot be described: {error:?}"),
     }
-    interrupt_controller::initialise(0);
+    // SAFETY: once, here; interrupts stay off.
+    let _machine = unsafe { super::machine::LoongArch64::take() };
     power_off()
 }

@@ -12,12 +12,16 @@
 
 use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
+use core::fmt::Write as _;
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
+
+use abi::control::{Record, Text};
 
 use super::boot::{Image, boot_stack, image};
 use super::power::power_off;
 use super::registers::{BADI, BADV, CRMD, EENTRY, ERA, ESTAT, KS6, PRMD, exception_code, low_word};
+use super::uart::SerialLine;
 use crate::log_line;
 
 /// General registers at the exception, by number (0 holds nothing).
@@ -131,6 +135,10 @@ fn begin() {
         log_line!("PANIC: while reporting another");
         power_off();
     }
+    // A new line first: a server may have been in the middle of a record.
+    let record = Record::Panic { place: Text::new("kernel") };
+    // A serial line never fails.
+    let _ = writeln!(SerialLine::control(), "\n{record}");
 }
 
 /// Prints the registers that say how the core got here.

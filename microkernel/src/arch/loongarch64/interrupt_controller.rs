@@ -41,6 +41,9 @@ impl Line {
 /// PCH-PIC's physical address.
 const PIC: u64 = 0x1000_0000;
 
+/// PCH-PIC: high word of its identity; the number of inputs less one in bits 16 to 23.
+const PIC_IDENTITY_HIGH: u64 = 0x4;
+
 /// PCH-PIC: 1 = masked.
 const PIC_MASK: u64 = 0x20;
 
@@ -106,6 +109,15 @@ pub fn initialise(core: u8) {
         // SAFETY: takes back what was pending before anybody could handle it.
         unsafe { write_io(PENDING + 4 * word, u32::MAX) };
     }
+}
+
+/// Inputs that this board has.
+#[must_use]
+pub fn inputs() -> u8 {
+    // SAFETY: PCH-PIC is there on QEMU's `virt` board; the register is read-only.
+    let identity = unsafe { DeviceRegister::<u32>::new(PIC + PIC_IDENTITY_HIGH) }.read();
+    let [_, _, last, _] = identity.to_le_bytes();
+    last.saturating_add(1).min(LINES)
 }
 
 /// Stops a line.

@@ -18,6 +18,8 @@ pub mod firmware;
 #[cfg(target_os = "none")]
 pub mod interrupt_controller;
 #[cfg(target_os = "none")]
+pub mod machine;
+#[cfg(target_os = "none")]
 pub mod paging;
 #[cfg(target_os = "none")]
 pub mod power;

@@ -10,7 +10,8 @@ use core::sync::atomic::AtomicU64;
 
 use super::registers::{ASID, PGDH, PGDL, PWCH, PWCL, STLBPS, TLBIDX, TLBREHI};
 use super::window::physical_address;
-use crate::address::PhysAddr;
+use crate::address::{PhysAddr, VirtAddr};
+use crate::arch::HardwareAsid;
 
 /// Bits of an address within a page.
 pub const PAGE_BITS: u32 = 14;
@@ -120,15 +121,15 @@ pub fn invalidate_global() {
 }
 
 /// Removes this core's entries of one address-space identifier, global ones excepted.
-pub fn invalidate_space(identifier: u16) {
+pub fn invalidate_space(HardwareAsid(identifier): HardwareAsid) {
     // SAFETY: as for `invalidate_all`.
-    unsafe { asm!("dbar 0", "invtlb 0x4, {}, $zero", in(reg) u64::from(identifier), options(nostack)) };
+    unsafe { asm!("dbar 0", "invtlb 0x4, {}, $zero", in(reg) identifier, options(nostack)) };
 }
 
 /// Removes the entry of the page pair that holds `address`, of one identifier or global.
-pub fn invalidate_pair(identifier: u16, address: u64) {
+pub fn invalidate_pair(HardwareAsid(identifier): HardwareAsid, VirtAddr(address): VirtAddr) {
     // SAFETY: as for `invalidate_all`.
     unsafe {
-        asm!("dbar 0", "invtlb 0x6, {}, {}", in(reg) u64::from(identifier), in(reg) address, options(nostack));
+        asm!("dbar 0", "invtlb 0x6, {}, {}", in(reg) identifier, in(reg) address, options(nostack));
     };
 }

@@ -1,65 +1,71 @@
 //! The kernel's log: the first serial line, output by polling.
 //!
 //! Owns the transmitter of line 0 until a console server takes the device; the other three lines belong
-//! to user space from the start. Neighbours: `crash` and `selftest` print through [`Log`].
-#![expect(unsafe_code, reason = "names the device's registers once")]
+//! to user space from the start, but that a crash writes its last record to the control line.
+//! Neighbours: `crash` and `selftest` print through [`SerialLine::log()`].
+#![expect(unsafe_code, reason = "names the devices' registers once")]
 
 use core::fmt;
 
 use super::window::DeviceRegister;
 
-/// Physical address of the first ns16550a (QEMU `virt`; the device tree's `stdout-path`).
-const LINE_0: u64 = 0x1fe0_01e0;
+/// One of the board's four ns16550a (QEMU `virt`; the first is the device tree's `stdout-path`).
+#[derive(Clone, Copy, Debug)]
+pub struct SerialLine {
+    physical: u64,
+}
+
+impl SerialLine {
+    /// Line 0: log of kernel and servers.
+    #[must_use]
+    pub const fn log() -> Self {
+        Self { physical: 0x1fe0_01e0 }
+    }
+
+    /// Line 3: control records.
+    #[must_use]
+    pub const fn control() -> Self {
+        Self { physical: 0x1fe0_04e0 }
+    }
+
+    /// Writes one byte.
+    pub fn put_byte(self, byte: u8) {
+        // SAFETY: QEMU's `virt` board has an ns16550a there; reading the line status changes nothing that
+        // the transmitter needs.
+        let status = unsafe { DeviceRegister::<u8>::new(self.physical + LINE_STATUS) };
+        // SAFETY: as above; writing the holding register sends a byte.
+        let data = unsafe { DeviceRegister::<u8>::new(self.physical) };
+        for _ in 0..PATIENCE {
+            if status.read() & TRANSMITTER_EMPTY != 0 {
+                break;
+            }
+        }
+        data.write(byte);
+    }
+}
+
+impl fmt::Write for SerialLine {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.bytes().for_each(|byte| self.put_byte(byte));
+        Ok(())
+    }
+}
+
+/// Offset of the line status register.
+const LINE_STATUS: u64 = 5;
 
 /// Line status: transmitter holding register empty.
 const TRANSMITTER_EMPTY: u8 = 1 << 5;
 
-/// Polls before a byte is dropped: a line that never becomes ready must not stop the kernel.
+/// Polls before a byte is sent all the same: a line that never becomes ready must not stop the kernel.
 const PATIENCE: u32 = 1_000_000;
-
-/// Writes one byte to the log.
-pub fn put_byte(byte: u8) {
-    // SAFETY: QEMU's `virt` board has the ns16550a there; reading the line status changes nothing that
-    // the transmitter needs, and writing the holding register sends a byte.
-    let (data, status) = unsafe { registers() };
-    for _ in 0..PATIENCE {
-        if status.read() & TRANSMITTER_EMPTY != 0 {
-            break;
-        }
-    }
-    data.write(byte);
-}
-
-/// Transmitter holding register and line status register.
-///
-/// # Safety
-///
-/// The device must be an ns16550a with byte-wide registers one byte apart.
-const unsafe fn registers() -> (DeviceRegister<u8>, DeviceRegister<u8>) {
-    // SAFETY: the caller answers for the device.
-    let data = unsafe { DeviceRegister::new(LINE_0) };
-    // SAFETY: as above.
-    let status = unsafe { DeviceRegister::new(LINE_0 + 5) };
-    (data, status)
-}
-
-/// The kernel's log as a place to write formatted text to.
-#[derive(Debug)]
-pub struct Log;
-
-impl fmt::Write for Log {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.bytes().for_each(put_byte);
-        Ok(())
-    }
-}
 
 /// Prints one line to the kernel's log.
 #[macro_export]
 macro_rules! log_line {
     ($($argument:tt)*) => {{
         use core::fmt::Write as _;
-        // The log never fails: `Log::write_str` always answers `Ok`.
-        let _ = writeln!($crate::arch::loongarch64::uart::Log, $($argument)*);
+        // A serial line never fails: `write_str` always answers `Ok`.
+        let _ = writeln!($crate::arch::loongarch64::uart::SerialLine::log(), $($argument)*);
     }};
 }
