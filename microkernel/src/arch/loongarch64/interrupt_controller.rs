@@ -9,7 +9,7 @@
 //! Registers: 7A1000 manual chapter 5 (PCH-PIC), 3A5000 manual chapter 11 (EIOINTC, in the I/O space).
 #![expect(unsafe_code, reason = "device registers and the I/O space")]
 
-use super::registers::{LINE_BOARD, read_io, set_io_bits, write_io, write_io_byte};
+use super::registers::{LINE_BOARD, read_io, set_io_bits, write_io};
 use super::window::{DeviceRegister, halves};
 
 /// A PCH-PIC input.
@@ -65,7 +65,8 @@ const MISC_FUNCTION: u32 = 0x420;
 /// EIOINTC is on, a bit of the register above.
 const EXTENDED_INTERRUPTS: u64 = 1 << 48;
 
-/// EIOINTC: for each 32 vectors a byte, a bitmap of the interrupt pins.
+/// EIOINTC: for each 32 vectors a byte, a bitmap of the interrupt pins. The first word has the four bytes
+/// of vectors 0 to 127. The controller takes whole words only (QEMU mistakes a byte for one).
 const PIN_MAP: u32 = 0x14c0;
 
 /// EIOINTC: enabled vectors.
@@ -94,15 +95,17 @@ pub fn initialise(core: u8) {
     for line in 0..LINES {
         pic_byte(PIC_ROUTE, line).write(1);
         pic_byte(PIC_VECTOR, line).write(line);
-        // SAFETY: routing of the vectors that this module owns.
-        unsafe { write_io_byte(ROUTE + u32::from(line), 1 << (core & 3)) };
     }
     // SAFETY: turns the controller on.
     unsafe { set_io_bits(MISC_FUNCTION, EXTENDED_INTERRUPTS) };
+    // SAFETY: the pins of vectors that this module owns.
+    unsafe { write_io(PIN_MAP, u32::from_le_bytes([PIN; 4])) };
+    for route in (ROUTE..).step_by(4).take(usize::from(LINES / 4)) {
+        // SAFETY: routing of the vectors that this module owns.
+        unsafe { write_io(route, u32::from_le_bytes([1 << (core & 3); 4])) };
+    }
     for word in WORDS {
-        // SAFETY: the pins of vectors that this module owns.
-        unsafe { write_io_byte(PIN_MAP + word, PIN) };
-        // SAFETY: as above; the inputs behind them are masked.
+        // SAFETY: the inputs behind these vectors are masked.
         unsafe { write_io(ENABLE + 4 * word, u32::MAX) };
         // SAFETY: as above.
         unsafe { write_io(BOUNCE + 4 * word, 0) };

@@ -9,7 +9,7 @@ use core::arch::asm;
 use core::sync::atomic::AtomicU64;
 
 use super::registers::{ASID, PGDH, PGDL, PWCH, PWCL, STLBPS, TLBIDX, TLBREHI};
-use super::window::physical_address;
+use super::window::{physical_address, pointer};
 use crate::address::{PhysAddr, VirtAddr};
 use crate::arch::HardwareAsid;
 
@@ -133,3 +133,41 @@ pub fn invalidate_pair(HardwareAsid(identifier): HardwareAsid, VirtAddr(address)
         asm!("dbar 0", "invtlb 0x6, {}, {}", in(reg) identifier, in(reg) address, options(nostack));
     };
 }
+
+/// Whether a page-invalid exception at `address` was caused by a stale entry, and may simply be retried.
+///
+/// Where the refill handler refuses addresses that are not canonical (C-22), the invalid pair that it
+/// fills hides the upper half's page with the same low 48 bits. The page-invalid path asks here first:
+/// the pair is removed, and the tables are read again.
+#[must_use]
+pub fn retry_invalid(address: VirtAddr) -> bool {
+    let space = HardwareAsid(ASID.read() & 0x3ff);
+    invalidate_pair(space, address);
+    let root = match address.0 >> (3 * INDEX_BITS + PAGE_BITS) {
+        0 => PGDL.read(),
+        NOT_LOWER => PGDH.read(),
+        _ => return false,
+    };
+    let directory = next(root, address, 2);
+    if directory == 0 {
+        return false;
+    }
+    let leaves = next(directory, address, 1);
+    let leaf =
+        if leaves == 0 || leaves & entry::GLOBAL_OR_HUGE != 0 { leaves } else { next(leaves, address, 0) };
+    leaf & entry::VALID != 0
+}
+
+/// Bits 63 to 47 of an upper-half address.
+const NOT_LOWER: u64 = 0x1_ffff;
+
+/// The entry of `table` that leads to `address`, `level` levels above the leaves.
+fn next(table: u64, address: VirtAddr, level: u32) -> u64 {
+    let index = address.0 >> (PAGE_BITS + level * INDEX_BITS) & (TABLE_ENTRIES as u64 - 1);
+    let place = PhysAddr(table & ADDRESS_MASK).in_window().offset(8 * index);
+    // SAFETY: tables that a root leads to are memory; a core may be changing the entry, a word is read whole.
+    unsafe { pointer::<u64>(place).read_volatile() }
+}
+
+/// The bits of an entry that are a table's physical address.
+const ADDRESS_MASK: u64 = 0x0000_ffff_ffff_c000;

@@ -257,14 +257,3 @@ pub unsafe fn set_io_bits(register: u32, bits: u64) {
     // SAFETY: the caller answers for register and bits.
     unsafe { asm!("iocsrwr.d {}, {}", in(reg) value, in(reg) register, options(nostack)) };
 }
-
-/// Writes an 8-bit register of the core's I/O space.
-///
-/// # Safety
-///
-/// As for [`write_io`].
-pub unsafe fn write_io_byte(register: u32, value: u8) {
-    let value = u32::from(value);
-    // SAFETY: the caller answers for register and value.
-    unsafe { asm!("iocsrwr.b {}, {}", in(reg) value, in(reg) register, options(nostack)) };
-}
