@@ -1,0 +1,109 @@
+//! Owns the four serial lines: sockets in a private folder, 8-bit clean, each read by a thread of its own.
+//!
+//! We listen and QEMU connects, so no line's first byte is lost and no port can be taken.
+
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+
+/// A serial line, by what it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// The kernel's and the servers' log.
+    Log,
+    /// The program's standard input and output.
+    Output,
+    /// The program's standard error.
+    Errors,
+    /// Records, see [`abi::control`].
+    Control,
+}
+
+impl Line {
+    /// Every line, in the machine's order.
+    pub(crate) const ALL: [Self; 4] = [Self::Log, Self::Output, Self::Errors, Self::Control];
+
+    /// Returns the line's name, a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Output => "output",
+            Self::Errors => "errors",
+            Self::Control => "control",
+        }
+    }
+
+    /// Returns the line's socket in a folder.
+    pub(crate) fn socket(self, folder: &Path) -> PathBuf {
+        folder.join(self.name())
+    }
+}
+
+/// What was heard.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// Bytes on a line.
+    Bytes(Line, Vec<u8>),
+    /// A line was closed: the emulator ended.
+    Closed,
+}
+
+/// The sockets that the emulator connects to.
+#[derive(Debug)]
+pub(crate) struct Listeners(Vec<(Line, UnixListener)>);
+
+impl Listeners {
+    /// Makes the sockets in a folder that nobody else can enter.
+    pub(crate) fn open(folder: &Path) -> std::io::Result<Self> {
+        let open = |line: Line| {
+            let listener = UnixListener::bind(line.socket(folder))?;
+            listener.set_nonblocking(true)?;
+            Ok((line, listener))
+        };
+        Line::ALL.into_iter().map(open).collect::<std::io::Result<_>>().map(Self)
+    }
+
+    /// Takes the connections that are there, and starts to read them; what remains is still to come.
+    pub(crate) fn accept(&mut self, heard: &Sender<Heard>) -> std::io::Result<()> {
+        let mut waiting = Vec::new();
+        for (line, listener) in self.0.drain(..) {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(false)?;
+                    let heard = heard.clone();
+                    std::thread::spawn(move || read(line, stream, &heard));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => waiting.push((line, listener)),
+                Err(error) => return Err(error),
+            }
+        }
+        self.0 = waiting;
+        Ok(())
+    }
+
+    /// Returns whether every line is connected.
+    pub(crate) fn complete(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn read(line: Line, mut stream: UnixStream, heard: &Sender<Heard>) {
+    let mut buffer = [0_u8; 4096];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                let bytes = buffer.get(..length).unwrap_or_default().to_vec();
+                if heard.send(Heard::Bytes(line, bytes)).is_err() {
+                    return;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    // Nobody listens any more when the run was given up.
+    let _ = heard.send(Heard::Closed);
+}

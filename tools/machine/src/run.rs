@@ -1,0 +1,260 @@
+//! Owns one run from start to end.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use abi::control::Record;
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::emulator::Emulator;
+use crate::fit::{self, FitError};
+use crate::lines::{Heard, Line, Listeners};
+use crate::machine::Machine;
+use crate::verdict::{Ended, Verdict, judge};
+
+/// How long the emulator may take to connect its lines.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long the guest may take from its exit record to the power being off.
+const POWER_OFF_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a run did not take place.
+#[derive(Debug, Error, Diagnostic)]
+pub enum RunError {
+    /// The image cannot be booted on this machine.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fit(#[from] FitError),
+    /// Folder or sockets for the serial lines cannot be made.
+    #[error("cannot make the sockets for the serial lines in {folder}")]
+    #[diagnostic(help(
+        "set TMPDIR to a folder that can be written and whose path is shorter than 80 characters"
+    ))]
+    Sockets {
+        /// Where.
+        folder: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The emulator's program does not start.
+    #[error("cannot start {program}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The emulator refused its arguments, or could not use a file.
+    #[error("QEMU did not start the machine: {printed}")]
+    Refused {
+        /// What it printed.
+        printed: String,
+    },
+}
+
+/// A run that took place.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What was printed on the log line; bytes that are no UTF-8 are replaced.
+    pub log: String,
+    /// What was printed on the standard output line.
+    pub output: Vec<u8>,
+    /// What was printed on the standard error line.
+    pub errors: Vec<u8>,
+    /// The control line.
+    pub control: String,
+}
+
+impl Run {
+    /// Returns the control line's records; lines that are none are left out (they made the run fail).
+    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        self.control.lines().filter_map(|line| Record::parse(line).ok())
+    }
+}
+
+impl Machine {
+    /// Runs the machine until it powers off or its time is up; `watch` hears everything as it comes.
+    ///
+    /// # Errors
+    /// The machine could not be started. How a started one ended is in the result.
+    pub fn run(&self, emulator: &Emulator, mut watch: impl FnMut(Line, &[u8])) -> Result<Run, RunError> {
+        fit::check(&self.image, self.memory_mib)?;
+        let folder = tempfile::Builder::new().prefix("bixi-").tempdir();
+        let folder = folder.map_err(|source| sockets_error(&std::env::temp_dir(), source))?;
+        let mut listeners =
+            Listeners::open(folder.path()).map_err(|source| sockets_error(folder.path(), source))?;
+        let started = Instant::now();
+        let mut guest = Guest::start(self, emulator, folder.path())?;
+        let (sender, receiver) = channel();
+        while !listeners.complete() {
+            listeners.accept(&sender).map_err(|source| sockets_error(folder.path(), source))?;
+            if guest.has_ended() || started.elapsed() > CONNECT_TIMEOUT {
+                guest.stop();
+                return Err(RunError::Refused { printed: guest.messages() });
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        drop(sender);
+        let mut heard = HeardSoFar::default();
+        let ended = listen(&receiver, started, self.timeout, &mut heard, &mut watch);
+        let ended = match ended {
+            LinesEnded::Closed => {
+                let (status, printed) = (guest.wait(), guest.messages());
+                if !status.success() && heard.is_empty() {
+                    // It connected its lines and then did not like the rest.
+                    return Err(RunError::Refused { printed });
+                }
+                Ended::ByItself(status, printed)
+            }
+            LinesEnded::TimedOut => {
+                guest.stop();
+                Ended::Stopped(started.elapsed())
+            }
+        };
+        Ok(heard.into_run(&ended))
+    }
+}
+
+fn sockets_error(folder: &Path, source: std::io::Error) -> RunError {
+    RunError::Sockets { folder: folder.display().to_string(), source }
+}
+
+/// Why listening came to its end.
+#[derive(Clone, Copy, Debug)]
+enum LinesEnded {
+    Closed,
+    TimedOut,
+}
+
+/// Listens to all lines until the emulator closes them or the time is up.
+fn listen(
+    receiver: &Receiver<Heard>,
+    started: Instant,
+    timeout: Duration,
+    heard: &mut HeardSoFar,
+    watch: &mut impl FnMut(Line, &[u8]),
+) -> LinesEnded {
+    let mut deadline = started + timeout;
+    loop {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Heard::Bytes(line, bytes)) => {
+                watch(line, &bytes);
+                let had_ended = heard.has_exit_record();
+                heard.add(line, &bytes);
+                if heard.has_exit_record() && !had_ended {
+                    deadline = deadline.min(Instant::now() + POWER_OFF_TIMEOUT);
+                }
+            }
+            Ok(Heard::Closed) => {}
+            Err(RecvTimeoutError::Disconnected) => return LinesEnded::Closed,
+            Err(RecvTimeoutError::Timeout) => return LinesEnded::TimedOut,
+        }
+    }
+}
+
+/// Everything that the lines have carried.
+#[derive(Debug, Default)]
+struct HeardSoFar {
+    log: Vec<u8>,
+    output: Vec<u8>,
+    errors: Vec<u8>,
+    control: Vec<u8>,
+}
+
+impl HeardSoFar {
+    fn add(&mut self, line: Line, bytes: &[u8]) {
+        let to = match line {
+            Line::Log => &mut self.log,
+            Line::Output => &mut self.output,
+            Line::Errors => &mut self.errors,
+            Line::Control => &mut self.control,
+        };
+        to.extend_from_slice(bytes);
+    }
+
+    fn is_empty(&self) -> bool {
+        [&self.log, &self.output, &self.errors, &self.control].into_iter().all(Vec::is_empty)
+    }
+
+    fn has_exit_record(&self) -> bool {
+        self.control.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"exit "))
+    }
+
+    fn into_run(self, ended: &Ended) -> Run {
+        let log = String::from_utf8_lossy(&self.log).into_owned();
+        let control = String::from_utf8_lossy(&self.control).into_owned();
+        let verdict = judge(ended, &control, &log);
+        Run { verdict, log, output: self.output, errors: self.errors, control }
+    }
+}
+
+/// The emulator's process; it does not outlive this value.
+#[derive(Debug)]
+struct Guest {
+    process: Child,
+    messages: Option<JoinHandle<String>>,
+}
+
+impl Guest {
+    fn start(machine: &Machine, emulator: &Emulator, folder: &Path) -> Result<Self, RunError> {
+        let start_error =
+            |source| RunError::Start { program: emulator.program.display().to_string(), source };
+        let mut process = Command::new(&emulator.program)
+            .args(machine.arguments(emulator, folder))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(start_error)?;
+        let messages = process.stderr.take().map(|mut stream| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                // What was read before an error is all there is to show.
+                let _ = stream.read_to_end(&mut bytes);
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        });
+        Ok(Self { process, messages })
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
+    }
+
+    /// Waits for the end of a process that has closed its lines; one that lingers is stopped.
+    fn wait(&mut self) -> std::process::ExitStatus {
+        let deadline = Instant::now() + POWER_OFF_TIMEOUT;
+        while !self.has_ended() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.stop();
+        self.process.wait().unwrap_or_default()
+    }
+
+    /// Stops the process, which may not listen to milder signals. Does nothing to one that has ended.
+    fn stop(&mut self) {
+        // Both fail only for a process that is gone already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
+    /// Returns what the emulator itself printed, once it has ended.
+    fn messages(&mut self) -> String {
+        self.messages.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
