@@ -11,18 +11,25 @@
 #![expect(unsafe_code, reason = "assembly, and reads of a stack whose shape nobody knows")]
 
 use core::arch::{asm, global_asm};
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::fmt::Write as _;
+use core::mem::{ManuallyDrop, offset_of};
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use abi::control::{Record, Text};
 
 use super::boot::{Image, boot_stack, image};
+use super::machine::LoongArch64;
 use super::power::power_off;
-use super::registers::{BADI, BADV, CRMD, EENTRY, ERA, ESTAT, KS6, PRMD, exception_code, low_word};
+use super::registers::{BADI, BADV, CRMD, EENTRY, ERA, ESTAT, KS0, KS1, KS6, PRMD, exception_code, low_word};
 use super::uart::SerialLine;
+use super::window::{PHYSICAL_MASK, pointer};
+use crate::address::{WINDOW_BASE, WindowAddr};
+use crate::event_log::EventLog;
+use crate::kernel::Kernel;
 use crate::log_line;
+use crate::object::thread::Tcb;
 
 /// General registers at the exception, by number (0 holds nothing).
 #[repr(C)]
@@ -70,12 +77,12 @@ global_asm!(
     ".popsection",
     save = const KS6.number(),
     area = sym CRASH_AREA,
-    registers = const core::mem::offset_of!(CrashArea, registers),
-    stack_end = const core::mem::offset_of!(CrashArea, stack) + 8 * CRASH_STACK_WORDS,
+    registers = const offset_of!(CrashArea, registers),
+    stack_end = const offset_of!(CrashArea, stack) + 8 * CRASH_STACK_WORDS,
     report = sym report_exception,
 );
 
-const _: () = assert!((core::mem::offset_of!(CrashArea, stack) + 8 * CRASH_STACK_WORDS).is_multiple_of(16));
+const _: () = assert!((offset_of!(CrashArea, stack) + 8 * CRASH_STACK_WORDS).is_multiple_of(16));
 
 unsafe extern "C" {
     /// Entry for exceptions that the kernel itself caused.
@@ -111,6 +118,7 @@ extern "C" fn report_exception() -> ! {
         print_frame(&image, return_address - 4);
     }
     print_backtrace(&image, address(stack_pointer));
+    print_kernel_state();
     power_off()
 }
 
@@ -126,6 +134,7 @@ fn panic(information: &PanicInfo<'_>) -> ! {
     // SAFETY: reads the stack pointer.
     unsafe { asm!("move {}, $sp", out(reg) stack_pointer, options(nomem, nostack)) };
     print_backtrace(&image(), stack_pointer);
+    print_kernel_state();
     power_off()
 }
 
@@ -201,6 +210,31 @@ fn follows_call(image: &Image, word: usize) -> bool {
 /// Prints one frame, as an address of the kernel's ELF file.
 fn print_frame(image: &Image, place: usize) {
     log_line!("  at {:#x}", place.wrapping_sub(image.start));
+}
+
+/// Prints the current thread and the core's last events, once the core's block exists (KS0, C-13).
+fn print_kernel_state() {
+    let block = KS0.read();
+    if block & !PHYSICAL_MASK != WINDOW_BASE {
+        return;
+    }
+    let log = offset_of!(Kernel<LoongArch64>, log) as u64;
+    let log = pointer::<EventLog>(WindowAddr(block).offset(log));
+    // SAFETY: KS0 is the first core's block, with which the kernel's one value begins. Its owner has
+    // crashed, so nobody changes it; the events are plain data, and the copy owns nothing.
+    let log = ManuallyDrop::new(unsafe { log.read() });
+    let thread = KS1.read();
+    if thread & !PHYSICAL_MASK == WINDOW_BASE {
+        // SAFETY: KS1 is the current thread, which is made of cells (C-5).
+        let thread = unsafe { &*pointer::<Tcb>(WindowAddr(thread)) };
+        let name = thread.name.each_ref().map(|word| word.get().to_le_bytes());
+        let name = name.as_flattened().utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let [pc, return_address, ..] = thread.registers.each_ref().map(Cell::get);
+        log_line!("  thread {} pc {pc:#x} ra {return_address:#x}", name.trim_end_matches('\0'));
+    }
+    for event in log.iter() {
+        log_line!("  event {event:x?}");
+    }
 }
 
 /// A register's value as an address.
