@@ -1,0 +1,197 @@
+//! Locks every number, size and offset of the ABI: `abi/REFERENCE.md` is written from the tables, and this
+//! test fails when the two differ. `BIXI_UPDATE=1 cargo test -p abi` writes it anew.
+
+use std::fmt::Write as _;
+use std::mem::offset_of;
+
+use abi::boot_info::{self, BootInfo, SelfTests, SlotRange, UntypedDescription};
+use abi::message::{self, IpcBuffer};
+use abi::object::ObjectSize;
+use abi::ring::{self, ConsoleEntry, RingHeader};
+use abi::{Error, MessageInfo, ObjectType, Rights, Syscall};
+
+macro_rules! syscall_rows {
+    ($($name:ident = $number:literal, $doc:literal;)*) => { &[$((stringify!($name), $number, $doc)),*] };
+}
+macro_rules! fault_rows {
+    ($($name:ident = $number:literal, $words:literal, $doc:literal;)*) => {
+        &[$((stringify!($name), $number, $words, $doc)),*]
+    };
+}
+macro_rules! object_rows {
+    ($($name:ident = $number:literal, $size:ident $(($($arg:literal),*))?, $doc:literal;)*) => {
+        &[$((ObjectType::$name, $doc)),*]
+    };
+}
+
+const SYSCALLS: &[(&str, u64, &str)] = abi::for_each_syscall!(syscall_rows);
+const FAULTS: &[(&str, u64, u8, &str)] = abi::for_each_fault!(fault_rows);
+const OBJECTS: &[(ObjectType, &str)] = abi::for_each_object_type!(object_rows);
+
+fn reference() -> Result<String, std::fmt::Error> {
+    let mut text = String::from(
+        "# The ABI\n\nWritten from the tables of this crate; `abi/tests/reference.rs` fails when they differ.\n",
+    );
+    let out = &mut text;
+    calls(out)?;
+    invocations(out)?;
+    writeln!(out, "\n## Errors\n\n| label | error | meaning |\n| --- | --- | --- |")?;
+    for error in Error::ALL {
+        writeln!(out, "| {} | {error:?} | {} |", error.label(), error.meaning())?;
+    }
+    writeln!(out, "\n## Faults\n\n| label | fault | words | meaning |\n| --- | --- | --- | --- |")?;
+    for (name, label, words, doc) in FAULTS {
+        writeln!(out, "| {label} | {name} | {words} | {doc} |")?;
+    }
+    layouts(out)?;
+    Ok(text)
+}
+
+fn calls(out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n## Calls (`syscall 0`, operation in `$a7`)\n\n| `$a7` | call | does |\n| --- | --- | --- |"
+    )?;
+    for (name, number, doc) in SYSCALLS {
+        writeln!(out, "| {number} | {name} | {doc} |")?;
+    }
+    writeln!(out, "\nMessage words 0 to 7 travel in general registers {:?}.", message::REGISTERS)?;
+    writeln!(
+        out,
+        "\n## Objects\n\n| type | object | size in bits of bytes | is |\n| --- | --- | --- | --- |"
+    )?;
+    for (object, doc) in OBJECTS {
+        let size = match object.size() {
+            ObjectSize::Fixed(bits) => bits.to_string(),
+            ObjectSize::Variable(least, most) => format!("{least} to {most}"),
+            ObjectSize::None => "not retyped".to_owned(),
+        };
+        writeln!(out, "| {} | {object:?} | {size} | {doc} |", object.raw())?;
+    }
+    let rights = [
+        ("READ", Rights::READ),
+        ("WRITE", Rights::WRITE),
+        ("GRANT", Rights::GRANT),
+        ("GRANT_REPLY", Rights::GRANT_REPLY),
+    ];
+    writeln!(out, "\nRights: {}.", rights.map(|(name, right)| format!("{name} {}", right.raw())).join(", "))
+}
+
+fn invocations(out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\n## Invocations (Call, method in the message's label)\n")?;
+    writeln!(out, "| label | method | capabilities | words | answer | errors of its own | does |")?;
+    writeln!(out, "| --- | --- | --- | --- | --- | --- | --- |")?;
+    for row in abi::invocation::TABLE {
+        let errors: Vec<_> = row.errors.iter().map(|error| format!("{error:?}")).collect();
+        writeln!(
+            out,
+            "| {:#x} | {}{} | {} | {} | {} | {} | {} |",
+            row.method.label(),
+            row.name,
+            if row.built { "" } else { " (not built yet)" },
+            row.caps.join(", "),
+            row.words.join(", "),
+            row.values.join(", "),
+            errors.join(", "),
+            row.doc
+        )?;
+    }
+    Ok(())
+}
+
+macro_rules! layout {
+    ($out:ident, $type:ty, $($field:ident),*) => {
+        writeln!($out, "| {} | {} | {} |", stringify!($type), size_of::<$type>(),
+            [$((stringify!($field), offset_of!($type, $field))),*].map(|(name, at)| format!("{name} {at}")).join(", "))?;
+    };
+}
+
+fn layouts(out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\n## Layouts\n\n| type | bytes | offsets |\n| --- | --- | --- |")?;
+    layout!(out, IpcBuffer, words, caps, receive, list);
+    layout!(
+        out,
+        BootInfo,
+        magic,
+        untyped_slots,
+        archive_slots,
+        initrd_slots,
+        free_slots,
+        archive_bytes,
+        initrd_address,
+        initrd_bytes,
+        timer_hz,
+        cores,
+        rng_seed_bytes,
+        rng_seed,
+        self_tests,
+        untypeds
+    );
+    layout!(out, UntypedDescription, physical_address, size_bits, is_device);
+    layout!(out, SlotRange, start, end);
+    layout!(
+        out,
+        SelfTests,
+        plv2_denied,
+        canonical_checked,
+        no_execute,
+        no_read,
+        restricted_plv,
+        stlb_page_size,
+        save_registers,
+        physical_bits,
+        hypervisor
+    );
+    layout!(out, RingHeader, head, producer_sleeps, tail, consumer_sleeps);
+    layout!(out, ConsoleEntry, line, length, text);
+    writeln!(out, "\nRing entries: {} bytes, {} of text.", ring::ENTRY_BYTES, ring::ENTRY_TEXT_BYTES)?;
+    writeln!(
+        out,
+        "Root: boot information at {:#x}, IPC buffer at {:#x}, archive at {:#x}, stack below {:#x}, CNode of 2^{} slots.",
+        boot_info::BOOT_INFO_ADDRESS,
+        boot_info::IPC_BUFFER_ADDRESS,
+        boot_info::ARCHIVE_ADDRESS,
+        boot_info::STACK_TOP,
+        boot_info::ROOT_CNODE_RADIX
+    )
+}
+
+#[test]
+fn the_reference_is_what_the_tables_say() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/REFERENCE.md");
+    let now = reference().unwrap();
+    if std::env::var_os("BIXI_UPDATE").is_some() {
+        std::fs::write(path, &now).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap();
+    assert_eq!(now, written, "an ABI number changed; if it should, run BIXI_UPDATE=1 cargo test -p abi");
+}
+
+#[test]
+fn numbers_are_used_once_and_lead_back() {
+    for syscall in Syscall::ALL {
+        assert_eq!(Syscall::from_raw(syscall.raw()), Some(*syscall));
+    }
+    for error in Error::ALL {
+        assert_eq!(Error::from_label(error.label()), Some(*error));
+    }
+    for row in abi::invocation::TABLE {
+        assert_eq!(abi::Method::from_label(row.method.label()), Some(row.method));
+        assert_eq!(row.method.label() >> 8, row.object.raw(), "{}: the label names its object", row.name);
+        assert!(row.caps.len() <= message::MAX_CAPS, "{}", row.name);
+        assert!(row.built || row.errors == [Error::NotImplemented], "{}", row.name);
+    }
+    assert_eq!(Syscall::from_raw(0), None);
+    assert_eq!(Error::from_label(0), None);
+}
+
+#[test]
+fn message_information_keeps_its_parts() {
+    let info = MessageInfo::new(0xffff_ffff_ffff, 120).with_caps(3).with_unwrapped(5);
+    assert_eq!((info.label(), info.length(), info.caps(), info.unwrapped()), (0xffff_ffff_ffff, 120, 3, 5));
+    assert!(!info.is_from_kernel());
+    let kernel = MessageInfo::from_kernel(7, 2);
+    assert!(kernel.is_from_kernel());
+    assert!(!MessageInfo::from_sender(kernel.raw()).is_from_kernel(), "a sender cannot speak as the kernel");
+    assert!(MessageInfo::new(5, 8).raw() & 0xffff < 9, "register messages pass the hot path's one test");
+}
