@@ -15,24 +15,27 @@ use core::arch::global_asm;
 use core::cell::UnsafeCell;
 
 use super::firmware::Handover;
-use super::power::power_off;
+use super::power::{SLEEP_CONTROL, SOFT_OFF, power_off};
 use super::registers::{CRMD, CRMD_KERNEL, DMW0, DMW1, DMW2, DMW3};
 use super::window::{DEVICE_BASE, DEVICE_WINDOW, MEMORY_WINDOW};
-use super::{cpu, firmware, selftest};
+use super::{cpu, firmware, selftest, uart};
 use crate::address::WINDOW_BASE;
 use crate::log_line;
 
 /// Bytes of the first core's kernel stack.
 pub const STACK_BYTES: usize = 64 * 1024;
 
+/// Bytes of a relocation with addend (Elf64_Rela).
+const RELOCATION_BYTES: usize = 24;
+
 /// R_LARCH_RELATIVE (psABI): the base plus the addend.
 const RELOCATION_RELATIVE: u32 = 3;
 
-/// Physical address of the power register, for a start that fails before Rust runs.
-const POWER_REGISTER: u64 = DEVICE_BASE | 0x100e_001c;
+/// The power register, for a start that fails before Rust runs.
+const POWER_REGISTER: u64 = DEVICE_BASE | SLEEP_CONTROL;
 
-/// Physical address of the log's transmitter, likewise.
-const LOG_REGISTER: u64 = DEVICE_BASE | 0x1fe0_01e0;
+/// The log's transmitter, likewise.
+const LOG_REGISTER: u64 = DEVICE_BASE | uart::LOG;
 
 global_asm!(
     ".pushsection .text.bixi_start, \"ax\"",
@@ -68,7 +71,7 @@ global_asm!(
     "    add.d       $t3, $t3, $t0",
     "    add.d       $t5, $t5, $t0",
     "    st.d        $t5, $t3, 0",
-    "    addi.d      $t1, $t1, 24",
+    "    addi.d      $t1, $t1, {relocation_bytes}",
     "    b           2b",
     "3:  dbar        0",
     "    ibar        0",
@@ -86,7 +89,7 @@ global_asm!(
     "    li.w        $t1, 'R'",
     "    st.b        $t1, $t0, 0",
     "    li.d        $t0, {power_register}",
-    "    li.w        $t1, 0x34",
+    "    li.w        $t1, {soft_off}",
     "    st.b        $t1, $t0, 0",
     "5:  b           5b",
     ".popsection",
@@ -99,11 +102,13 @@ global_asm!(
     dmw3 = const DMW3.number(),
     crmd = const CRMD.number(),
     crmd_kernel = const CRMD_KERNEL,
+    relocation_bytes = const RELOCATION_BYTES,
     relative = const RELOCATION_RELATIVE,
     stack = sym BOOT_STACK,
     stack_bytes = const STACK_BYTES,
     start_kernel = sym start_kernel,
     log_register = const LOG_REGISTER,
+    soft_off = const SOFT_OFF,
     power_register = const POWER_REGISTER,
 );
 

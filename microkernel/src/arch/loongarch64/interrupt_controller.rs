@@ -1,8 +1,8 @@
 //! The board's interrupt controllers: PCH-PIC inputs, delivered through EIOINTC to one core.
 //!
 //! Owns both controllers. A line is a PCH-PIC input, 0 to 63; EIOINTC's vector has the same number. All
-//! lines are level-triggered and *masked on delivery*: [`claim`] masks the line before it answers, and
-//! [`unmask`] (IrqHandler.Ack) raises it again if the device still asserts. Acknowledging EIOINTC alone
+//! lines are level-triggered and *masked on delivery*: `claim` masks the line before it answers, and
+//! `unmask` (IrqHandler.Ack) raises it again if the device still asserts. Acknowledging EIOINTC alone
 //! would lose a line that is still asserted. Each call here leaves the guest under KVM, so none is on a
 //! hot path (C-12).
 //!
@@ -12,20 +12,14 @@
 use super::registers::{LINE_BOARD, read_io, set_io_bits, write_io};
 use super::window::{DeviceRegister, halves};
 
-/// A PCH-PIC input.
+/// A PCH-PIC input that the board has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line(u8);
 
 /// PCH-PIC inputs that the registers have room for.
-pub const LINES: u8 = 64;
+const LINES: u8 = 64;
 
 impl Line {
-    /// The line of this number, if there can be one.
-    #[must_use]
-    pub const fn new(number: u8) -> Option<Self> {
-        if number < LINES { Some(Self(number)) } else { None }
-    }
-
     /// The line's number.
     #[must_use]
     pub const fn number(self) -> u8 {
@@ -84,67 +78,99 @@ const ROUTE: u32 = 0x1c00;
 /// The pin map that leads to interrupt line [`LINE_BOARD`] (HWI0 is line 2).
 const PIN: u8 = 1 << (LINE_BOARD - 2);
 
-/// Words of 32 vectors that PCH-PIC inputs fill.
-const WORDS: [u32; 2] = [0, 1];
+/// Both controllers, as one. Keeps PCH-PIC's mask, so that a change is one access.
+#[derive(Debug)]
+pub struct InterruptController {
+    inputs: u8,
+    masked: u64,
+}
 
-/// Masks every line, routes all of them to `core` (0 to 3), and clears what is pending.
-pub fn initialise(core: u8) {
-    set_pic(PIC_MASK, u64::MAX);
-    set_pic(PIC_EDGE, 0);
-    set_pic(PIC_MESSAGE, u64::MAX);
-    for line in 0..LINES {
-        pic_byte(PIC_ROUTE, line).write(1);
-        pic_byte(PIC_VECTOR, line).write(line);
+impl InterruptController {
+    /// Takes the controllers: every line masked and routed to `core` (0 to 3), nothing pending.
+    ///
+    /// # Safety
+    ///
+    /// Called once; a second value would believe another mask.
+    #[must_use]
+    pub unsafe fn take(core: u8) -> Self {
+        set_pic(PIC_MASK, u64::MAX);
+        set_pic(PIC_EDGE, 0);
+        set_pic(PIC_MESSAGE, u64::MAX);
+        for line in 0..LINES {
+            pic_byte(PIC_ROUTE, line).write(1);
+            pic_byte(PIC_VECTOR, line).write(line);
+        }
+        // SAFETY: turns the controller on.
+        unsafe { set_io_bits(MISC_FUNCTION, EXTENDED_INTERRUPTS) };
+        // SAFETY: the pins of vectors that this module owns.
+        unsafe { write_io(PIN_MAP, u32::from_le_bytes([PIN; 4])) };
+        for route in (ROUTE..).step_by(4).take(usize::from(LINES / 4)) {
+            // SAFETY: routing of the vectors that this module owns.
+            unsafe { write_io(route, u32::from_le_bytes([1 << (core & 3); 4])) };
+        }
+        let controller = Self { inputs: inputs(), masked: u64::MAX };
+        for word in controller.words() {
+            // SAFETY: the inputs behind these vectors are masked.
+            unsafe { write_io(ENABLE + 4 * word, u32::MAX) };
+            // SAFETY: as above.
+            unsafe { write_io(BOUNCE + 4 * word, 0) };
+            // SAFETY: takes back what was pending before anybody could handle it.
+            unsafe { write_io(PENDING + 4 * word, u32::MAX) };
+        }
+        controller
     }
-    // SAFETY: turns the controller on.
-    unsafe { set_io_bits(MISC_FUNCTION, EXTENDED_INTERRUPTS) };
-    // SAFETY: the pins of vectors that this module owns.
-    unsafe { write_io(PIN_MAP, u32::from_le_bytes([PIN; 4])) };
-    for route in (ROUTE..).step_by(4).take(usize::from(LINES / 4)) {
-        // SAFETY: routing of the vectors that this module owns.
-        unsafe { write_io(route, u32::from_le_bytes([1 << (core & 3); 4])) };
+
+    /// The line of this number, if the board has it.
+    #[must_use]
+    pub fn line(&self, number: u64) -> Option<Line> {
+        u8::try_from(number).ok().filter(|&number| number < self.inputs).map(Line)
     }
-    for word in WORDS {
-        // SAFETY: the inputs behind these vectors are masked.
-        unsafe { write_io(ENABLE + 4 * word, u32::MAX) };
-        // SAFETY: as above.
-        unsafe { write_io(BOUNCE + 4 * word, 0) };
-        // SAFETY: takes back what was pending before anybody could handle it.
-        unsafe { write_io(PENDING + 4 * word, u32::MAX) };
+
+    /// Stops a line.
+    pub fn mask(&mut self, line: Line) {
+        self.masked |= line.bit();
+        self.write_mask(line);
+    }
+
+    /// Lets a line interrupt; it does at once if its device asserts it.
+    pub fn unmask(&mut self, line: Line) {
+        self.masked &= !line.bit();
+        self.write_mask(line);
+    }
+
+    /// Takes one pending line and masks it; `None` when none is (a spurious interrupt: EIOINTC's signal
+    /// to the core can outlive its cause).
+    #[must_use]
+    pub fn claim(&mut self) -> Option<Line> {
+        let pending = self.words().map(|word| (word, read_io(PENDING + 4 * word)));
+        let (word, bits) = pending.into_iter().find(|&(_, bits)| bits != 0)?;
+        let bit = bits.trailing_zeros();
+        let line = Line(u8::try_from(32 * word + bit).ok()?);
+        self.mask(line);
+        // SAFETY: takes back the line that was just masked.
+        unsafe { write_io(PENDING + 4 * word, 1 << bit) };
+        Some(line)
+    }
+
+    /// EIOINTC's words of 32 vectors that the inputs fill.
+    fn words(&self) -> core::ops::Range<u32> {
+        0..u32::from(self.inputs).div_ceil(32)
+    }
+
+    /// Writes the half of PCH-PIC's mask that holds the line.
+    fn write_mask(&self, line: Line) {
+        let [low, high] = pic(PIC_MASK);
+        let [low_mask, high_mask] = halves(self.masked);
+        if line.0 < 32 { low.write(low_mask) } else { high.write(high_mask) }
     }
 }
 
-/// Inputs that this board has.
-#[must_use]
-pub fn inputs() -> u8 {
+/// Inputs that this board has: 32 on QEMU, 64 on a 7A1000.
+fn inputs() -> u8 {
     // SAFETY: PCH-PIC is there on QEMU's `virt` board; the register is read-only.
     let identity = unsafe { DeviceRegister::<u32>::new(PIC + PIC_IDENTITY_HIGH) }.read();
     let [_, _, last, _] = identity.to_le_bytes();
     last.saturating_add(1).min(LINES)
-}
-
-/// Stops a line.
-pub fn mask(line: Line) {
-    set_pic(PIC_MASK, get_pic(PIC_MASK) | line.bit());
-}
-
-/// Lets a line interrupt; it does at once if its device asserts it.
-pub fn unmask(line: Line) {
-    set_pic(PIC_MASK, get_pic(PIC_MASK) & !line.bit());
-}
-
-/// Takes one pending line and masks it; `None` when none is (a spurious interrupt: EIOINTC's signal to
-/// the core can outlive its cause).
-#[must_use]
-pub fn claim() -> Option<Line> {
-    let (word, pending) =
-        WORDS.iter().map(|&word| (word, read_io(PENDING + 4 * word))).find(|&(_, p)| p != 0)?;
-    let bit = pending.trailing_zeros();
-    let line = Line::new(u8::try_from(32 * word + bit).ok()?)?;
-    mask(line);
-    // SAFETY: takes back the line that was just masked.
-    unsafe { write_io(PENDING + 4 * word, 1 << bit) };
-    Some(line)
 }
 
 /// One of PCH-PIC's 64-bit registers, as two 32-bit ones.
@@ -157,11 +183,6 @@ fn pic(register: u64) -> [DeviceRegister<u32>; 2] {
 fn pic_byte(register: u64, line: u8) -> DeviceRegister<u8> {
     // SAFETY: as for `pic`.
     unsafe { DeviceRegister::new(PIC + register + u64::from(line)) }
-}
-
-fn get_pic(register: u64) -> u64 {
-    let [low, high] = pic(register).map(DeviceRegister::read);
-    u64::from(low) | u64::from(high) << 32
 }
 
 fn set_pic(register: u64, value: u64) {

@@ -7,7 +7,7 @@
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::interrupt_controller::{self, Line};
+use super::interrupt_controller::InterruptController;
 use super::registers::{ASID, ECFG, ESTAT, LINE_BOARD, LINE_TIMER, PGDL, read_counter};
 use super::uart::SerialLine;
 use super::{cpu, paging, power, timer, window};
@@ -19,6 +19,7 @@ use crate::object::store::{Object, Ref, Store};
 #[derive(Debug)]
 pub struct LoongArch64 {
     ticks_per_second: u64,
+    interrupts: InterruptController,
     locked: AtomicBool,
 }
 
@@ -32,9 +33,10 @@ impl LoongArch64 {
     #[must_use]
     pub unsafe fn take() -> Self {
         let core = u8::try_from(cpu::core_number()).unwrap_or(0);
-        interrupt_controller::initialise(core);
+        // SAFETY: the caller calls this once.
+        let interrupts = unsafe { InterruptController::take(core) };
         cpu::enable_lines(1 << LINE_BOARD | 1 << LINE_TIMER);
-        Self { ticks_per_second: cpu::counter_frequency_hz(), locked: AtomicBool::new(false) }
+        Self { ticks_per_second: cpu::counter_frequency_hz(), interrupts, locked: AtomicBool::new(false) }
     }
 }
 
@@ -122,25 +124,25 @@ impl Machine for LoongArch64 {
         if pending & 1 << LINE_BOARD == 0 {
             return Interrupt::Spurious;
         }
-        match interrupt_controller::claim() {
+        match self.interrupts.claim() {
             Some(line) => Interrupt::Device(IrqLine(u64::from(line.number()))),
             None => Interrupt::Spurious,
         }
     }
 
     fn has_line(&self, line: IrqLine) -> bool {
-        existing(line).is_some()
+        self.interrupts.line(line.0).is_some()
     }
 
     fn mask(&mut self, line: IrqLine) {
-        if let Some(line) = existing(line) {
-            interrupt_controller::mask(line);
+        if let Some(line) = self.interrupts.line(line.0) {
+            self.interrupts.mask(line);
         }
     }
 
     fn unmask(&mut self, line: IrqLine) {
-        if let Some(line) = existing(line) {
-            interrupt_controller::unmask(line);
+        if let Some(line) = self.interrupts.line(line.0) {
+            self.interrupts.unmask(line);
         }
     }
 
@@ -169,10 +171,4 @@ impl Machine for LoongArch64 {
     }
 
     fn unpark_others(&mut self) {}
-}
-
-/// The line of this number, if the board has it.
-fn existing(line: IrqLine) -> Option<Line> {
-    let line = Line::new(u8::try_from(line.0).ok()?)?;
-    (line.number() < interrupt_controller::inputs()).then_some(line)
 }

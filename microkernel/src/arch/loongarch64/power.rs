@@ -6,10 +6,10 @@ use core::arch::asm;
 use super::window::DeviceRegister;
 
 /// ACPI's sleep control register of QEMU's generic event device.
-const SLEEP_CONTROL: u64 = 0x100e_001c;
+pub const SLEEP_CONTROL: u64 = 0x100e_001c;
 
 /// Sleep type 5 (soft off) and sleep enable.
-const SOFT_OFF: u8 = 0x34;
+pub const SOFT_OFF: u8 = 0x34;
 
 /// Asks the machine to switch off; the core runs on until it does.
 pub fn request_off() {

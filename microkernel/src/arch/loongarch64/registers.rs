@@ -98,6 +98,8 @@ control_registers! {
     PGDL = 0x19;
     /// Root of the upper half.
     PGDH = 0x1a;
+    /// Root of the half that the bad address lies in (read-only).
+    PGD = 0x1b;
     /// Page walk: widths of the lower levels.
     PWCL = 0x1c;
     /// Page walk: widths of the upper levels.

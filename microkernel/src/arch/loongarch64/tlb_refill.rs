@@ -18,14 +18,14 @@
 use core::arch::global_asm;
 
 use super::paging::PAGE_BITS;
-use super::registers::{TLBRBADV, TLBREHI, TLBRELO0, TLBRELO1, TLBRENTRY, TLBRSAVE};
+use super::registers::{PGD, TLBRBADV, TLBREHI, TLBRELO0, TLBRELO1, TLBRENTRY, TLBRSAVE};
 use super::window::physical_address;
 
 global_asm!(
     // The walk itself: root of BADV's half, directories 3 and 1, the pair of entries. Then the pair of
     // invalid entries, with the page size set again, since a 32 MiB leaf leaves its own there.
     ".macro bixi_walk_page_tables",
-    "    csrrd       $t0, 0x1b", // PGD
+    "    csrrd       $t0, {root}",
     "    lddir       $t0, $t0, 3",
     "    beqz        $t0, 7f",
     "    lddir       $t0, $t0, 1",
@@ -64,6 +64,7 @@ global_asm!(
     "    bixi_walk_page_tables",
     ".popsection",
     ".purgem bixi_walk_page_tables",
+    root = const PGD.number(),
     save = const TLBRSAVE.number(),
     bad_address = const TLBRBADV.number(),
     even = const TLBRELO0.number(),

@@ -19,13 +19,13 @@ impl SerialLine {
     /// Line 0: log of kernel and servers.
     #[must_use]
     pub const fn log() -> Self {
-        Self { physical: 0x1fe0_01e0 }
+        Self { physical: LOG }
     }
 
     /// Line 3: control records.
     #[must_use]
     pub const fn control() -> Self {
-        Self { physical: 0x1fe0_04e0 }
+        Self { physical: CONTROL }
     }
 
     /// Writes one byte.
@@ -50,6 +50,12 @@ impl fmt::Write for SerialLine {
         Ok(())
     }
 }
+
+/// Physical address of line 0.
+pub const LOG: u64 = 0x1fe0_01e0;
+
+/// Physical address of line 3.
+const CONTROL: u64 = 0x1fe0_04e0;
 
 /// Offset of the line status register.
 const LINE_STATUS: u64 = 5;
