@@ -21,6 +21,10 @@ fn main() {
         "--hash-style=sysv",
         "--build-id=none",
         "--no-eh-frame-hdr",
+        // The image tool moves the debug information along with the kernel, and must know its addresses.
+        // lld keeps the relocations of debug sections only if it relaxes nothing (rustc asks for nothing).
+        "--emit-relocs",
+        "--no-relax",
     ] {
         println!("cargo::rustc-link-arg-bins={argument}");
     }
