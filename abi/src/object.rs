@@ -7,7 +7,7 @@ macro_rules! for_each_object_type {
     ($callback:ident) => {
         $callback! {
             Untyped = 1, variable(6, 36), "Memory to retype from.";
-            CNode = 2, variable(5, 36), "An array of capability slots of 32 bytes; size bits = slots' bits + 5.";
+            CNode = 2, variable(6, 36), "An array of two capability slots or more, of 32 bytes each; size bits = slots' bits + 5.";
             Tcb = 3, fixed(10), "A thread.";
             Endpoint = 4, fixed(6), "Where threads meet to pass messages.";
             Reply = 5, fixed(6), "Stands for one caller that waits for its answer.";

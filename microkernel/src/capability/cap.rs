@@ -2,7 +2,8 @@
 //!
 //! A slot is 32 bytes: the object's window address with a tag of type and rights in the low six bits, a
 //! word of data, and the links of the derivation list. Objects are aligned to 64 bytes at least. The hot
-//! path tests the tag and follows the pointer; the rest of the kernel sees the decoded [`Cap`].
+//! path tests the tag and follows the pointer; the rest of the kernel sees the decoded [`Cap`], which
+//! [`super::codec`] translates.
 
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -73,6 +74,11 @@ pub mod flag {
     pub const REVOCABLE: u64 = 1;
     /// The capability is the first with its badge.
     pub const FIRST_BADGED: u64 = 2;
+    /// Bits 2 to 4 belong to the slot, not to its capability: 0 for a slot in a CNode, or 1 more than the
+    /// slot's [`crate::object::thread::TcbSlot`], so that whoever empties the slot finds the thread.
+    pub const PLACE_SHIFT: u32 = 2;
+    /// The bits of the slot's place.
+    pub const PLACE: u64 = 7 << PLACE_SHIFT;
     /// All flags.
     pub const MASK: u64 = 31;
 }
@@ -114,8 +120,10 @@ pub struct UntypedCap {
     pub is_device: bool,
     /// Bytes given away, from the start; a multiple of 64.
     pub free: u64,
-    /// Bytes from `free` up to here may hold old data; above, all is zero. Kept in units of 16 KiB.
-    pub dirty_end: u64,
+    /// Bytes from `free` up to here are zero; what lies above may hold old data. Kept in units of 16 KiB,
+    /// rounded down, where it is not the whole size: Retype clears as much as it hands out, so that a
+    /// large Untyped costs nothing before it is used (C-3).
+    pub clean_end: u64,
 }
 
 /// Where a Frame or PageTable is mapped.

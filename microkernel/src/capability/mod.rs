@@ -1,5 +1,6 @@
 //! Capabilities: how they lie in a slot, how an address finds a slot, and how they derive from each other.
 
 pub mod cap;
+pub mod codec;
 pub mod derivation;
 pub mod space;

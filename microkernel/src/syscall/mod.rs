@@ -1,1 +1,4 @@
-//! Decoding and invoking.
+//! Calls: from `$a7` to the operation, from a message's label to the method.
+
+pub mod arguments;
+pub mod invoke;
