@@ -23,6 +23,7 @@ pub mod invocation;
 pub mod message;
 pub mod object;
 pub mod ring;
+pub mod server;
 pub mod syscall;
 
 pub use capability::{CPtr, Rights};
