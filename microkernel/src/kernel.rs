@@ -5,11 +5,12 @@ use core::mem::offset_of;
 
 use crate::address::PhysAddr;
 use crate::arch::{CoreId, HardwareAsid, Machine, Ticks};
+use crate::capability::cap::Slot;
 use crate::event_log::EventLog;
 use crate::object::asid::AsidPool;
 use crate::object::sched_context::SchedContext;
 use crate::object::store::{Object, Ref};
-use crate::object::thread::Tcb;
+use crate::object::thread::{Exit, Tcb, ThreadState};
 use crate::object::vspace::VSpace;
 use crate::scheduler::ready_queue::ReadyQueue;
 
@@ -19,6 +20,8 @@ pub const MAX_CORES: usize = 1;
 pub const ASID_POOLS: usize = 128;
 /// Hardware identifiers, with the empty space's 0.
 pub const HARDWARE_ASIDS: usize = 1024;
+/// PRMD of the idle thread: the kernel's own privilege level, with interrupts on.
+const IDLE_PRMD: u64 = 4;
 
 /// What belongs to one core; the hot path reaches it through KS0.
 #[derive(Clone, Debug)]
@@ -73,7 +76,7 @@ pub struct Kernel<M: Machine> {
     /// Address-space identifiers.
     pub asids: AsidTable,
     /// Slots of the notifications that interrupts signal: [`crate::arch::IRQ_LINES`] of them.
-    pub irq_slots: Ref<crate::capability::cap::Slot>,
+    pub irq_slots: Ref<Slot>,
     /// Lines that have a handler, a bit each.
     pub irq_taken: u64,
     /// The space that threads without one run in: an empty root, identifier 0.
@@ -84,7 +87,55 @@ pub struct Kernel<M: Machine> {
     pub machine: M,
 }
 
+/// Memory that the kernel keeps for itself: all zero, taken at boot, never given back.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnMemory {
+    /// The boot core's idle thread.
+    pub idle: Ref<Tcb>,
+    /// Slots of the notifications that interrupts signal: [`crate::arch::IRQ_LINES`] of them.
+    pub irq_slots: Ref<Slot>,
+    /// A page table that nothing is ever written to.
+    pub empty_root: PhysAddr,
+}
+
+impl Core {
+    /// A core with nothing to run but its idle thread.
+    pub const fn new(idle: Ref<Tcb>) -> Self {
+        Self {
+            top_ready: Cell::new(0),
+            stack_top: Cell::new(0),
+            current: Cell::new(Some(idle)),
+            idle: Cell::new(Some(idle)),
+            scratch: [const { Cell::new(0) }; 4],
+            charged: Cell::new(None),
+            charged_from: Cell::new(Ticks(0)),
+            space: Cell::new(None),
+            ready: ReadyQueue::new(),
+            release_head: Cell::new(None),
+            reschedule: Cell::new(0),
+        }
+    }
+}
+
 impl<M: Machine> Kernel<M> {
+    /// A kernel in which nothing is: no address space, no interrupt handler, and the idle thread current.
+    pub fn new(machine: M, own: OwnMemory) -> Self {
+        let kernel = Self {
+            cores: [Core::new(own.idle)],
+            asids: AsidTable { pools: [None; ASID_POOLS], hardware: [None; HARDWARE_ASIDS], next: 1 },
+            irq_slots: own.irq_slots,
+            irq_taken: 0,
+            empty_root: own.empty_root,
+            log: EventLog::default(),
+            machine,
+        };
+        let idle = kernel.get(own.idle);
+        idle.set_state(ThreadState::Idle, None);
+        idle.prmd.set(IDLE_PRMD);
+        idle.exit.set(Exit::Full as u64);
+        kernel
+    }
+
     /// The object at `reference`.
     pub fn get<T: Object>(&self, reference: Ref<T>) -> &T {
         self.machine.get(reference)

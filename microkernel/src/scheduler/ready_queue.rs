@@ -27,3 +27,19 @@ pub struct ReadyQueue {
     /// A bit a priority.
     pub bitmap: [Cell<u64>; PRIORITIES / 64],
 }
+
+impl ReadyQueue {
+    /// A queue without threads.
+    pub const fn new() -> Self {
+        Self {
+            queues: [const { Queue { head: Cell::new(None), tail: Cell::new(None) } }; PRIORITIES],
+            bitmap: [const { Cell::new(0) }; PRIORITIES / 64],
+        }
+    }
+}
+
+impl Default for ReadyQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
