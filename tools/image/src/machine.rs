@@ -27,6 +27,10 @@ pub(crate) const DEVICES: [(&str, u64, u64, u32); 4] = [
     ("serial3", 0x1fe0_04e0, 0x100, 5),
 ];
 
+/// Registers that the kernel drives itself: whoever has their page has the machine.
+pub(crate) const KERNEL_REGISTERS: [(&str, Range<u64>); 2] =
+    [("interrupt controller", 0x1000_0000..0x1000_0400), ("power switch", 0x100e_001c..0x100e_0020)];
+
 /// The ranges of physical addresses that are memory in a machine with so many bytes of it.
 pub(crate) fn memory_ranges(bytes: u64) -> [Range<u64>; 2] {
     let low = bytes.min(LOW_MEMORY_SIZE);

@@ -5,7 +5,7 @@
 
 use super::System;
 use super::model::Device;
-use crate::machine::{DEVICE_WINDOW, DEVICES};
+use crate::machine::{DEVICE_WINDOW, DEVICES, KERNEL_REGISTERS};
 use crate::mistake::{At, Mistake, Span, meant_or_list};
 use abi::boot_archive::ARCHIVE_ALIGN;
 use std::ops::Range;
@@ -99,6 +99,7 @@ fn known_devices(declared: &[Device]) -> Result<Vec<Known>, Mistake> {
     let mut known: Vec<Known> = machine.collect();
     for device in declared {
         let registers = registers(device)?;
+        check_kernel(device, &registers)?;
         for earlier in &known {
             check_pair(earlier, device, &registers)?;
         }
@@ -124,6 +125,19 @@ fn registers(device: &Device) -> Result<Range<u64>, Mistake> {
             .at(&device.address.span, "from here")
             .at(&device.size.span, "this many bytes")
             .help(format!("registers lie from {start:#x} to {end:#x}; below and above is memory"))
+    })
+}
+
+fn check_kernel(device: &Device, registers: &Range<u64>) -> Result<(), Mistake> {
+    let own = KERNEL_REGISTERS.into_iter().find(|(_, own)| overlap(&pages(own), &pages(registers)));
+    own.map_or(Ok(()), |(what, own)| {
+        let name = &device.name.value;
+        Err(Mistake::new(format!("device `{name}` is in a page with the kernel's {what}"))
+            .at(&device.address.span, "here")
+            .help(format!(
+                "{:#x} to {:#x} is the kernel's, and a page is the least to give",
+                own.start, own.end
+            )))
     })
 }
 

@@ -86,3 +86,20 @@ fn the_firmware_form_says_that_it_is_not_there() {
     request.form = crate::Form::Efi;
     assert!(render(&build(&request).unwrap_err(), folder.path()).contains("are not there yet"));
 }
+
+#[test]
+fn the_shipped_descriptions_are_accepted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../images");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "toml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let compiled = crate::compile_description(&path, &text);
+        assert!(compiled.is_ok(), "{}", render(&compiled.unwrap_err(), Path::new("images")));
+        count += 1;
+    }
+    assert!(count >= 2);
+}
