@@ -69,7 +69,10 @@ impl ElfImage {
             let offset = self.place(section, out, offsets);
             headers.push(section_header(section, name, offset));
         }
-        let Some(names_index) = names_index else { return (headers, 0) };
+        if headers.is_empty() {
+            return (headers, 0);
+        }
+        let names_index = names_index.unwrap_or(headers.len());
         let name = put_name(&mut names, NAMES);
         let section = Section {
             name: NAMES.to_vec(),
@@ -94,7 +97,8 @@ impl ElfImage {
     fn place(&self, section: &Section, out: &mut Output, offsets: &[u64]) -> u64 {
         if section.is_loaded() {
             let inside = |segment: &super::Segment| {
-                segment.vaddr <= section.address && section.address + section.size <= segment.end()
+                let end = section.address.saturating_add(section.size);
+                segment.vaddr <= section.address && end <= segment.end()
             };
             let mut places = self.segments.iter().zip(offsets);
             let place = places.find(|(segment, _)| inside(segment));

@@ -1,7 +1,8 @@
 //! Readers meet anything: random bytes, good ones with changes, and texts made of a description's words.
 
 use super::fixture;
-use crate::{Block, compile_description, elf, write_archive};
+use crate::kernel::Kernel;
+use crate::{Block, LoadAddress, compile_description, elf, write_archive};
 use abi::boot_archive::{BootArchive, EntryKind};
 use abi::description::Description;
 use loader::Program;
@@ -40,7 +41,7 @@ fn good_archive() -> Vec<u8> {
 
 fn good_description() -> Vec<u8> {
     let text = "[system]\nname = \"a\"\nmemory = \"1MiB\"\n\
-        [[server]]\nname = \"b\"\npriority = 1\ndevices = [\"serial0\"]\narguments = [\"x\", \"\"]\n\
+        [[server]]\nname = \"b\"\npriority = 1\ndevices = [\"serial0\"]\narguments = [\"x\", \"y z\"]\n\
         [[server]]\nname = \"c\"\npriority = 2\n\
         [[channel]]\nname = \"d\"\nfrom = \"b\"\nto = \"c\"\nkind = \"ring\"\nentries = 2\n";
     compile_description(Path::new("good.toml"), text).unwrap()
@@ -108,6 +109,15 @@ proptest! {
     #[test]
     fn a_changed_program_is_refused_or_sound(changes in vec(any::<Change>(), 1..6), keep: prop::sample::Index) {
         use_program(&changed(&fixture::program().write(), &changes, keep));
+    }
+
+    #[test]
+    fn a_changed_kernel_is_refused_or_placed(changes in vec(any::<Change>(), 1..6), keep: prop::sample::Index) {
+        let bytes = changed(&fixture::kernel().write(), &changes, keep);
+        if let Ok(kernel) = Kernel::read(Path::new("microkernel"), &bytes) {
+            let placed = kernel.place(good_archive(), LoadAddress::DEFAULT);
+            prop_assert!(elf::read(&placed.file).is_ok());
+        }
     }
 
     #[test]
