@@ -42,7 +42,9 @@ fn check_arguments(server: &Server) -> Result<(), Mistake> {
         if bytes > ARGUMENT_BYTES {
             return Err(Mistake::new(format!("the arguments of `{}` are too long", server.name.value))
                 .at(&argument.span, format!("with this one they have {bytes} bytes"))
-                .help(format!("there is room for {ARGUMENT_BYTES}, counting one more behind each argument")));
+                .help(format!(
+                    "there is room for {ARGUMENT_BYTES}, counting one more behind each argument"
+                )));
         }
     }
     Ok(())
