@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::emulator::{Acceleration, Emulator};
@@ -44,6 +45,14 @@ impl Machine {
             counting: None,
             timeout: Duration::from_secs(60),
         }
+    }
+
+    /// Returns QEMU's command line, to be shown: the sockets' folder is made new for each run.
+    #[must_use]
+    pub fn command(&self, emulator: &Emulator) -> Command {
+        let mut command = Command::new(&emulator.program);
+        command.args(self.arguments(emulator, Path::new("SOCKETS")));
+        command
     }
 
     /// Returns QEMU's arguments; the serial lines connect to sockets in the given folder.

@@ -3,22 +3,42 @@
 //! Each sub-command is a module; all of them start programs through [`shell`] and look at files through
 //! [`workspace`]. `--help` of each teaches what it does.
 
+mod bench;
+mod boot;
+mod build;
+mod image_command;
+mod packages;
+mod profile;
+mod run;
 mod setup;
 mod shell;
+mod symbols;
+mod test;
 mod workspace;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use miette::Result;
 
+use bench::BenchArguments;
+use image_command::ImageArguments;
+use run::RunArguments;
 use setup::Host;
 use shell::{Shell, Verbosity};
+use test::TestArguments;
 use workspace::Workspace;
 
-/// Builds, boots, tests and measures Bixi, a capability microkernel for LoongArch.
+/// Builds, boots, tests and measures Bixi, a capability microkernel for 64-bit LoongArch.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 struct Arguments {
-    /// Show every command that is executed, and the guest's log.
+    /// Show every command that is executed, and the guest's log as it comes.
     #[arg(long, short, global = true)]
     verbose: bool,
     #[command(subcommand)]
@@ -29,19 +49,44 @@ struct Arguments {
 enum SubCommand {
     /// Install what is missing on this machine.
     ///
-    /// Looks for a Rust compiler (1.95 or newer), its libraries for the guest, and QEMU for LoongArch (10.0 or
-    /// newer), and installs what is not there; installing packages needs root or sudo. Every other command does
-    /// this first. Prints nothing when nothing is missing.
+    /// Looks for a Rust compiler (1.95 or newer), its libraries for the guest, and QEMU for LoongArch (10.0 or newer),
+    /// and installs what is not there; installing packages needs root or sudo. Every other command does this first.
+    /// Prints nothing when nothing is missing.
     Setup,
+    /// Build an image and boot it.
+    ///
+    /// Prints what the guest's program prints, and ends with the guest's exit code. The log of kernel and servers is
+    /// shown when something fails, or at once with --verbose.
+    Run(RunArguments),
+    /// Build one bootable file from a system description.
+    ///
+    /// The file is an ELF for QEMU's -kernel: the kernel, the root server, and an archive with the other servers.
+    Image(ImageArguments),
+    /// Run the tests.
+    ///
+    /// Formatting and lints, tests on this machine, the check of the hot path's instructions, tests in the guest (at
+    /// two load addresses), boots in a row, and the benchmarks' budgets. Prints what it skipped and why; the last line
+    /// is `N passed, M failed`.
+    Test(TestArguments),
+    /// Measure, in executed instructions.
+    ///
+    /// Boots the benchmarks in QEMU under a plugin that counts instructions, loads, stores and CSR accesses between
+    /// marks: figures that are the same on every machine. Fails when a median is above its budget in budgets.toml.
+    Bench(BenchArguments),
 }
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let shell = Shell::new(if arguments.verbose { Verbosity::Verbose } else { Verbosity::Quiet });
     let workspace = Workspace::new();
-    let host = Host::detect(&shell);
-    setup::ensure(&shell, &workspace, &host)?;
+    setup::ensure(&shell, &workspace, &Host::detect(&shell))?;
     match arguments.command {
-        SubCommand::Setup => Ok(()),
+        SubCommand::Setup => Ok(ExitCode::SUCCESS),
+        SubCommand::Run(arguments) => run::run(&shell, &workspace, &arguments),
+        SubCommand::Image(arguments) => {
+            image_command::run(&shell, &workspace, &arguments).map(|()| ExitCode::SUCCESS)
+        }
+        SubCommand::Test(arguments) => test::run(&shell, &workspace, &arguments),
+        SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &arguments),
     }
 }

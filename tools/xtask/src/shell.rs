@@ -78,7 +78,18 @@ impl Shell {
         ))
     }
 
-    fn announce(&self, command: &Command) {
+    /// Runs a command whose output the user sees as it comes; failing is an error.
+    pub(crate) fn show(&self, command: &mut Command) -> Result<()> {
+        self.announce(command);
+        let status = command
+            .status()
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot start `{}`", words(command)))?;
+        if status.success() { Ok(()) } else { Err(miette!("`{}` failed ({status})", words(command))) }
+    }
+
+    /// Says what is started, to a user who wants to know.
+    pub(crate) fn announce(&self, command: &Command) {
         if self.verbosity == Verbosity::Verbose {
             eprintln!("+ {}", words(command));
         }

@@ -1,6 +1,9 @@
 //! Owns where things lie in the checkout, and which packages are for which machine.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::Shell;
 
 /// The target of the kernel and the servers; its assembler takes FP, LSX and LASX instructions as it is.
 pub(crate) const GUEST_TARGET: &str = "loongarch64-unknown-none-softfloat";
@@ -30,6 +33,23 @@ impl Workspace {
             Some(folder) => self.root.join(folder),
             None => self.root.join("target"),
         }
+    }
+
+    /// Returns the folder of the system descriptions.
+    pub(crate) fn images(&self) -> PathBuf {
+        self.root.join("images")
+    }
+
+    /// Returns the file of budgets.
+    pub(crate) fn budgets(&self) -> PathBuf {
+        self.root.join("budgets.toml")
+    }
+
+    /// Prepares a cargo command for this checkout.
+    pub(crate) fn cargo(&self, shell: &Shell) -> Command {
+        let mut command = shell.command("cargo");
+        command.current_dir(&self.root);
+        command
     }
 
     /// Returns the folder for what setup downloads and builds, apt's private state included.

@@ -1,0 +1,69 @@
+//! Owns running an image, and telling a person how it ended.
+
+use std::io::Write;
+use std::time::Duration;
+
+use machine::{Counting, Emulator, Line, Machine, Run, Verdict};
+use miette::{IntoDiagnostic, Report, Result, miette};
+
+use crate::build::Image;
+use crate::shell::{Shell, Verbosity, last_lines};
+use crate::symbols;
+
+/// How many lines of the log an error shows.
+const LOG_LINES: usize = 60;
+
+/// Boots an image and waits for its end; everything that it logs is shown at once if the user wants to see it.
+pub(crate) fn boot(
+    shell: &Shell,
+    image: &Image,
+    counting: Option<Counting>,
+    timeout: Duration,
+) -> Result<Run> {
+    let mut machine = Machine::new(&image.file);
+    machine.memory_mib = image.memory_mib;
+    machine.counting = counting;
+    machine.timeout = timeout;
+    let emulator = Emulator::find()?;
+    shell.announce(&machine.command(&emulator));
+    let verbose = shell.verbosity() == Verbosity::Verbose;
+    let run = machine.run(&emulator, |line, bytes| {
+        if verbose && matches!(line, Line::Log | Line::Control) {
+            // The user's terminal may be gone; the run goes on.
+            let _ = std::io::stderr().write_all(bytes);
+        }
+    })?;
+    Ok(run)
+}
+
+/// Boots an image that must pass with exit code 0.
+pub(crate) fn boot_to_success(
+    shell: &Shell,
+    image: &Image,
+    counting: Option<Counting>,
+    timeout: Duration,
+) -> Result<Run> {
+    let run = boot(shell, image, counting, timeout)?;
+    match run.verdict {
+        Verdict::Passed { exit_code: 0 } => Ok(run),
+        _ => Err(explain(&run, image)),
+    }
+}
+
+/// Explains a run that did not pass, with the end of its log and a panic's addresses as names.
+pub(crate) fn explain(run: &Run, image: &Image) -> Report {
+    let log = symbols::name_addresses(&run.log, &image.kernel);
+    let log = last_lines(&log, LOG_LINES);
+    let log = if log.is_empty() {
+        "The guest logged nothing.".to_owned()
+    } else {
+        format!("The log's end:\n{log}")
+    };
+    miette!(help = log, "the guest {}", run.verdict)
+}
+
+/// Passes on what the guest's program printed.
+pub(crate) fn pass_on(run: &Run) -> Result<()> {
+    std::io::stdout().write_all(&run.output).into_diagnostic()?;
+    std::io::stderr().write_all(&run.errors).into_diagnostic()
+}

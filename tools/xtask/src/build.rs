@@ -1,0 +1,96 @@
+//! Owns building: kernel and servers for the guest, the counter for QEMU, and images of them.
+
+use std::path::{Path, PathBuf};
+
+use image::{BuildRequest, Form, LoadAddress};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
+
+use crate::packages;
+use crate::shell::Shell;
+use crate::workspace::{GUEST_TARGET, Workspace};
+
+/// A bootable image, and what is needed to run it and to explain how it ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    /// The file to boot.
+    pub(crate) file: PathBuf,
+    /// The memory that it is made for, in MiB.
+    pub(crate) memory_mib: u64,
+    /// The kernel in it, linked at 0, with its symbols.
+    pub(crate) kernel: PathBuf,
+    /// Where it is loaded.
+    pub(crate) load_address: LoadAddress,
+}
+
+/// Builds kernel and servers; cargo shows its progress.
+pub(crate) fn guest_programs(shell: &Shell, workspace: &Workspace) -> Result<PathBuf> {
+    let mut command = workspace.cargo(shell);
+    command.args(["build", "--release", "--target", GUEST_TARGET]).args(packages::options(packages::GUEST));
+    shell.show(&mut command)?;
+    Ok(workspace.target().join(GUEST_TARGET).join("release"))
+}
+
+/// Builds the counter.
+pub(crate) fn counter(shell: &Shell, workspace: &Workspace) -> Result<PathBuf> {
+    let mut command = workspace.cargo(shell);
+    shell.show(command.args(["build", "--release", "-p", "counter", "--features", "plugin"]))?;
+    Ok(workspace.target().join("release/libcounter.so"))
+}
+
+/// Builds `images/NAME.toml` with everything in it.
+pub(crate) fn named_image(
+    shell: &Shell,
+    workspace: &Workspace,
+    name: &str,
+    at: LoadAddress,
+) -> Result<Image> {
+    let description = workspace.images().join(name).with_extension("toml");
+    if !description.is_file() {
+        return Err(miette!(
+            help = format!("images/ has {}", names_of_images(workspace).join(", ")),
+            "there is no image {name}: {} is missing",
+            description.display()
+        ));
+    }
+    let folder = workspace.target().join("images");
+    std::fs::create_dir_all(&folder)
+        .into_diagnostic()
+        .wrap_err_with(|| format!("cannot make {}", folder.display()))?;
+    let output = folder.join(format!("{name}-{:x}.elf", at.physical()));
+    image_of(shell, workspace, &description, &output, at)
+}
+
+/// Builds an image of a description.
+pub(crate) fn image_of(
+    shell: &Shell,
+    workspace: &Workspace,
+    description: &Path,
+    output: &Path,
+    load_address: LoadAddress,
+) -> Result<Image> {
+    let programs = guest_programs(shell, workspace)?;
+    let kernel = programs.join("microkernel");
+    let built = image::build(&BuildRequest {
+        description: description.to_path_buf(),
+        kernel: kernel.clone(),
+        program_folders: vec![programs],
+        output: output.to_path_buf(),
+        load_address,
+        form: Form::Elf,
+    })?;
+    for note in &built.notes {
+        eprintln!("note: {note}");
+    }
+    Ok(Image { file: built.path, memory_mib: built.memory_bytes >> 20, kernel, load_address })
+}
+
+fn names_of_images(workspace: &Workspace) -> Vec<String> {
+    let entries =
+        std::fs::read_dir(workspace.images()).map(|entries| entries.flatten().collect()).unwrap_or(vec![]);
+    let files = entries.into_iter().map(|entry| entry.path());
+    let descriptions = files.filter(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    let mut names: Vec<String> =
+        descriptions.filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned())).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,70 @@
+//! Owns `cargo xtask test`: every kind of test there is, and one line at the end that counts them.
+//!
+//! A kind of test is a module here; each adds what it did to the [`Tally`].
+
+mod boots;
+mod figures;
+mod guest;
+mod host;
+mod hot_path;
+mod style;
+mod tally;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use miette::Result;
+
+use crate::shell::Shell;
+use crate::workspace::Workspace;
+pub(crate) use tally::Tally;
+
+/// What to test.
+#[derive(Debug, Args)]
+pub(crate) struct TestArguments {
+    /// Only tests whose name has this in it.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Run full campaigns instead of the short forms, 100 boots in a row among them.
+    #[arg(long)]
+    long: bool,
+}
+
+/// How thorough a campaign is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Campaign {
+    /// For every commit.
+    Short,
+    /// For `--long`.
+    Full,
+}
+
+/// A selection of tests by their names.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection(Option<String>);
+
+impl Selection {
+    /// Returns whether a test is to run.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.as_ref().is_none_or(|wanted| name.contains(wanted.as_str()))
+    }
+
+    /// Returns the text that names must contain, if not every test is to run.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+/// Runs the tests and prints the count.
+pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArguments) -> Result<ExitCode> {
+    let selection = Selection(arguments.name.clone());
+    let campaign = if arguments.long { Campaign::Full } else { Campaign::Short };
+    let mut tally = Tally::default();
+    style::run(shell, workspace, &selection, &mut tally);
+    host::run(shell, workspace, &selection, &mut tally);
+    hot_path::run(shell, workspace, &selection, &mut tally);
+    guest::run(shell, workspace, &selection, &mut tally);
+    boots::run(shell, workspace, &selection, campaign, &mut tally);
+    figures::run(shell, workspace, &selection, &mut tally);
+    Ok(tally.finish())
+}

@@ -1,0 +1,79 @@
+//! Owns the tests that run in the guest: the image `test` tells each one's result on the control line.
+
+use std::time::Duration;
+
+use abi::control::{Record, SelfTestResult, TestResult};
+use image::LoadAddress;
+use machine::{Run, Verdict};
+
+use super::{Selection, Tally};
+use crate::boot;
+use crate::build;
+use crate::shell::Shell;
+use crate::workspace::Workspace;
+
+/// How long all guest tests together may take.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Where images are loaded in tests: behind QEMU's boot tables, and in memory behind the devices.
+pub(crate) const LOAD_ADDRESSES: [u64; 2] = [0x20_0000, 0x9000_0000];
+
+/// Runs them, once for each load address.
+pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+    for address in LOAD_ADDRESSES.into_iter().filter_map(LoadAddress::new) {
+        let place = format!("loaded at {:#x}", address.physical());
+        tally.section(&format!("guest tests, {place}"));
+        let image = match build::named_image(shell, workspace, "test", address) {
+            Ok(image) => image,
+            Err(error) => return tally.fail("guest tests", &format!("{error:?}")),
+        };
+        match boot::boot(shell, &image, None, TIMEOUT) {
+            Ok(run) => {
+                record(&run, selection, tally);
+                if !matches!(run.verdict, Verdict::Passed { .. }) {
+                    tally.fail(
+                        &format!("guest tests, {place}"),
+                        &format!("{:?}", boot::explain(&run, &image)),
+                    );
+                }
+            }
+            Err(error) => tally.fail(&format!("guest tests, {place}"), &format!("{error:?}")),
+        }
+    }
+}
+
+/// Adds each test's result; a run without any is a failure.
+fn record(run: &Run, selection: &Selection, tally: &mut Tally) {
+    let mut seen = 0;
+    let mut failures = 0;
+    for record in run.records() {
+        match record {
+            Record::SelfTest { name, result, detail } => {
+                let word = if result == SelfTestResult::Enforced { "enforced" } else { "not enforced" };
+                println!("machine: {name}: {word} ({detail})");
+            }
+            Record::Test { name, result, reason } => {
+                seen += 1;
+                let name = name.to_string();
+                if result == TestResult::Failed {
+                    failures += 1;
+                }
+                match result {
+                    _ if !selection.has(&name) => {}
+                    TestResult::Passed => tally.pass(&name),
+                    TestResult::Failed => tally.fail(&name, &reason.to_string()),
+                    TestResult::Skipped => tally.skip(&name, &reason.to_string()),
+                }
+            }
+            Record::Exit { .. } | Record::Bench { .. } | Record::Panic { .. } => {}
+        }
+    }
+    if seen == 0 {
+        tally.fail("guest tests", "the guest recorded none");
+    }
+    if let (Verdict::Passed { exit_code }, 0) = (&run.verdict, failures)
+        && *exit_code != 0
+    {
+        tally.fail("guest tests", &format!("no test failed, but the guest ended with exit code {exit_code}"));
+    }
+}

@@ -1,0 +1,74 @@
+//! Owns the tests that run on the developer's machine: cargo runs them, their closing lines are counted.
+
+use super::{Selection, Tally};
+use crate::packages::{HOST, options};
+use crate::shell::Shell;
+use crate::workspace::Workspace;
+
+/// Runs them.
+pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+    tally.section("host tests");
+    let mut command = workspace.cargo(shell);
+    command.args(["test", "--quiet", "--no-fail-fast"]).args(options(HOST));
+    if let Some(text) = selection.text() {
+        command.arg("--").arg(text);
+    }
+    let output = match shell.output(&mut command) {
+        Ok(output) => output,
+        Err(error) => return tally.fail("host tests", &format!("{error:?}")),
+    };
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let counts = Counts::of(&printed);
+    if !output.status.success() {
+        println!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+        if counts.failed == 0 {
+            tally.fail("host tests", "they do not build, or one of them ended its process");
+        }
+    }
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    tally.add_counts(counts.passed, counts.failed);
+    if counts.ignored > 0 {
+        tally.skip("host tests", &format!("{} are marked `#[ignore]`", counts.ignored));
+    }
+}
+
+/// What the closing lines of test binaries add up to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    ignored: usize,
+}
+
+impl Counts {
+    /// Reads `test result: ok. 8 passed; 0 failed; 0 ignored; …`.
+    fn of(printed: &str) -> Self {
+        let mut counts = Self::default();
+        for line in printed.lines().filter_map(|line| line.strip_prefix("test result: ")) {
+            let mut last_number = 0;
+            for word in line.split([' ', ';']) {
+                match word {
+                    "passed" => counts.passed += last_number,
+                    "failed" => counts.failed += last_number,
+                    "ignored" => counts.ignored += last_number,
+                    word => last_number = word.parse().unwrap_or(last_number),
+                }
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_added_up() {
+        let printed = "running 2 tests\n..\n\
+            test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+            noise: 7 passed\n\
+            test result: FAILED. 8 passed; 3 failed; 0 ignored; 0 measured; 5 filtered out; finished in 4.92s\n";
+        assert_eq!(Counts::of(printed), Counts { passed: 10, failed: 3, ignored: 1 });
+    }
+}

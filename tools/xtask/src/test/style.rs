@@ -1,0 +1,42 @@
+//! Owns the checks of form: formatting, and the lints of the workspace's table for host and guest.
+
+use std::process::Command;
+
+use super::{Selection, Tally};
+use crate::packages::{GUEST, HOST, options};
+use crate::shell::Shell;
+use crate::workspace::{GUEST_TARGET, Workspace};
+
+/// Runs them.
+pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+    tally.section("formatting and lints");
+    let cargo = |arguments: &[&str], packages: Vec<String>| {
+        let mut command = workspace.cargo(shell);
+        command.args(arguments).args(packages);
+        command
+    };
+    let checks: [(&str, &str, Command); 4] = [
+        ("formatting", "cargo-fmt", cargo(&["fmt", "--all", "--check"], vec![])),
+        ("lints, host", "cargo-clippy", cargo(&["clippy", "--quiet", "--all-targets"], options(HOST))),
+        (
+            "lints, counter",
+            "cargo-clippy",
+            cargo(&["clippy", "--quiet", "--release", "-p", "counter", "--features", "plugin"], vec![]),
+        ),
+        (
+            "lints, guest",
+            "cargo-clippy",
+            cargo(&["clippy", "--quiet", "--release", "--target", GUEST_TARGET], options(GUEST)),
+        ),
+    ];
+    for (name, program, mut command) in checks {
+        if !selection.has(name) {
+            continue;
+        }
+        if shell.find(program).is_none() {
+            tally.skip(name, &format!("{program} is not installed"));
+            continue;
+        }
+        tally.add(name, shell.read(&mut command).map(drop));
+    }
+}
