@@ -109,6 +109,18 @@ pub struct Guard {
     pub value: u64,
 }
 
+impl Guard {
+    /// The guard that a message's word asks for: bits in the low six, the value above (seL4 manual §3.3.1).
+    ///
+    /// `None` for one that no address of 64 bits can match in a CNode of `radix`.
+    pub const fn from_word(word: u64, radix: u8) -> Option<Self> {
+        let [bits, ..] = (word & 63).to_le_bytes();
+        let value = word >> 6;
+        let fits = value >> 52 == 0 && (bits >= 52 || value >> bits == 0);
+        if fits && bits + radix <= 64 { Some(Self { bits, value }) } else { None }
+    }
+}
+
 /// Untyped memory and how much of it is given away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntypedCap {

@@ -23,7 +23,7 @@ use crate::object::store::Ref;
 use crate::object::thread::Tcb;
 
 /// Where a Tcb's slots begin in it.
-const TCB_SLOTS_OFFSET: u64 = offset_of!(Tcb, slots) as u64;
+pub const TCB_SLOTS_OFFSET: u64 = offset_of!(Tcb, slots) as u64;
 /// What stands for the radix in the Zombie of a Tcb.
 const ZOMBIE_TCB: u64 = 63;
 /// Units of an Untyped's `free`.

@@ -2,5 +2,8 @@
 
 pub mod cap;
 pub mod codec;
+pub mod delete;
 pub mod derivation;
+mod finalise;
+pub mod region;
 pub mod space;

@@ -1,6 +1,8 @@
 //! The kernel's objects, one file a type (C-1).
 
 pub mod asid;
+pub mod cnode;
+pub mod create;
 pub mod endpoint;
 pub mod notification;
 pub mod page_table;
@@ -8,4 +10,5 @@ pub mod reply;
 pub mod sched_context;
 pub mod store;
 pub mod thread;
+pub mod untyped;
 pub mod vspace;

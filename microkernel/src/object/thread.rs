@@ -6,8 +6,9 @@
 
 use core::cell::Cell;
 
-use crate::arch::CoreId;
-use crate::capability::cap::Slot;
+use crate::arch::{CoreId, Machine};
+use crate::capability::cap::{Cap, Slot};
+use crate::kernel::Kernel;
 use crate::object::notification::Notification;
 use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
@@ -111,6 +112,9 @@ pub enum TcbSlot {
 
 /// Slots in a Tcb.
 pub const TCB_SLOTS: u64 = 5;
+
+/// PRMD of users: privilege level 3, interrupts on.
+const USER_PRMD: u64 = 7;
 
 /// Register numbers with a role in the native call.
 pub mod register {
@@ -227,6 +231,11 @@ impl Tcb {
         self.state.set(reply.map_or(0, Ref::raw) | state as u64);
     }
 
+    /// The register that carries word `index` of a message; `None` for words that lie in the buffer.
+    pub fn message_register(&self, index: usize) -> Option<&Cell<u64>> {
+        self.registers.get(*abi::message::REGISTERS.get(index)?)
+    }
+
     /// Sets or clears bits of the hot word.
     pub fn set_hot(&self, bits: u64, on: Hot) {
         let word = self.hot.get() & !bits;
@@ -235,6 +244,44 @@ impl Tcb {
             Hot::Clear => word,
         });
     }
+}
+
+/// What the home words of objects are that are at home on `core`.
+pub const fn home_word(core: CoreId) -> u64 {
+    (core.0 as u64) << hot::HOME_SHIFT
+}
+
+/// Brings a new Tcb, whose memory is zero, into its first state.
+pub fn initialise<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
+    let home = home_word(k.machine.core());
+    let tcb = k.get(thread);
+    tcb.home.set(home);
+    tcb.hot.set(home | hot::NO_SPACE | hot::NO_REPLY | hot::FULL_EXIT);
+    tcb.set_state(ThreadState::Inactive, None);
+    tcb.exit.set(Exit::Full as u64);
+    tcb.prmd.set(USER_PRMD);
+}
+
+/// Brings what mirrors the thread's slots in step with them, after any of them changed.
+pub fn slots_changed<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
+    let tcb = k.get(thread);
+    let [cspace, vspace, buffer, ..] = &tcb.slots;
+    let (size, base) = match cspace.cap() {
+        Cap::CNode { base, radix, guard } if guard.value == 0 && guard.bits + radix == 64 => {
+            (1 << radix, base.raw())
+        }
+        _ => (0, 0),
+    };
+    tcb.cspace_size.set(size);
+    tcb.cspace_base.set(base);
+    tcb.vspace.set(match vspace.cap() {
+        Cap::VSpace(space) => Some(space),
+        _ => None,
+    });
+    tcb.ipc_buffer.set(match buffer.cap() {
+        Cap::Frame(frame) => frame.base.0,
+        _ => 0,
+    });
 }
 
 /// Whether bits of the hot word are set or cleared.

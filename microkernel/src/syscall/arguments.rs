@@ -5,7 +5,7 @@
 
 use core::mem::offset_of;
 
-use abi::message::{IpcBuffer, REGISTER_WORDS, REGISTERS};
+use abi::message::{IpcBuffer, REGISTER_WORDS};
 use abi::{CPtr, Error, MessageInfo, Method};
 use arrayvec::ArrayVec;
 
@@ -24,7 +24,27 @@ pub const MAX_ARGUMENTS: usize = 34;
 pub const MAX_ANSWER: usize = 32;
 
 /// The words of a successful answer.
-pub type Answer = ArrayVec<u64, MAX_ANSWER>;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer(ArrayVec<u64, MAX_ANSWER>);
+
+impl Answer {
+    /// An answer of one word.
+    pub fn word(word: u64) -> Self {
+        Self::from_iter([word])
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+impl FromIterator<u64> for Answer {
+    /// Takes the first [`MAX_ANSWER`] words.
+    fn from_iter<I: IntoIterator<Item = u64>>(words: I) -> Self {
+        Self(words.into_iter().take(MAX_ANSWER).collect())
+    }
+}
 
 /// The object that is invoked.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +125,11 @@ impl Arguments {
         self.caps.get(index).copied().flatten()
     }
 
+    /// The same failure said of word `index`.
+    pub fn about_word(&self, index: usize, failure: Failure) -> Failure {
+        failure.of_argument((self.caps.len() + index) as u64)
+    }
+
     /// What is said of word `index`: its place in the row, capabilities first.
     pub fn refuse_word(&self, index: usize, error: Error, detail: u64) -> Failure {
         Failure::about(error, (self.caps.len() + index) as u64, detail)
@@ -128,7 +153,7 @@ fn read_cap<M: Machine>(
 }
 
 fn read_word<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>, buffer: WindowAddr, index: usize) -> u64 {
-    match REGISTERS.get(index).and_then(|register| k.get(thread).registers.get(*register)) {
+    match k.get(thread).message_register(index) {
         Some(word) => word.get(),
         None => k.machine.load(buffer.offset((offset_of!(IpcBuffer, words) + index * 8) as u64)),
     }

@@ -4,11 +4,12 @@ use abi::{Error, MessageInfo, Method};
 
 pub use super::arguments::{Answer, Arguments, Target};
 use crate::arch::Machine;
-use crate::capability::cap::Slot;
+use crate::capability::cap::{Cap, Slot};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
+use crate::object::{cnode, untyped};
 
 /// Carries out the method that the label of `info` names, on the capability in `slot`, for `thread`.
 ///
@@ -73,10 +74,14 @@ pub const fn effect(method: Method) -> Effect {
 
 /// Hands the call to the object's own code.
 fn dispatch<M: Machine>(
-    _k: &mut Kernel<M>,
-    _target: &Target,
-    _method: Method,
-    _arguments: &Arguments,
+    k: &mut Kernel<M>,
+    target: &Target,
+    method: Method,
+    arguments: &Arguments,
 ) -> Result<Answer, Failure> {
-    Err(Error::NotImplemented.into())
+    match target.cap {
+        Cap::Untyped(_) => untyped::invoke(k, target, method, arguments),
+        Cap::CNode { .. } => cnode::invoke(k, target, method, arguments),
+        _ => Err(Error::NotImplemented.into()),
+    }
 }

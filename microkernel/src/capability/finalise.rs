@@ -1,0 +1,30 @@
+//! What goes with a capability: the last one of an object takes the object with it.
+
+use super::cap::{Cap, Slot, ZombieKind};
+use super::codec::tcb_slots;
+use super::derivation::is_final;
+use crate::arch::Machine;
+use crate::failure::Failure;
+use crate::kernel::Kernel;
+use crate::object::store::Ref;
+use crate::object::thread::TCB_SLOTS;
+
+/// Ends what the capability in `slot` alone holds up, and answers what stays in the slot: nothing, or the
+/// Zombie of a container that must be emptied first.
+///
+/// Errors: `Preempted`; the capability is still whole and what was ended stays ended.
+pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result<Cap, Failure> {
+    let cap = k.get(slot).cap();
+    if !is_final(k, slot) {
+        return Ok(Cap::Null);
+    }
+    match cap {
+        Cap::CNode { base, radix, .. } => {
+            Ok(Cap::Zombie { base, kind: ZombieKind::CNode { radix }, remaining: 1 << radix })
+        }
+        Cap::Tcb(thread) => {
+            Ok(Cap::Zombie { base: tcb_slots(thread), kind: ZombieKind::Tcb, remaining: TCB_SLOTS })
+        }
+        _ => Ok(Cap::Null),
+    }
+}
