@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::TCB_SLOTS;
+use crate::object::{asid, frame, interrupt, page_table, vspace};
 
 /// Ends what the capability in `slot` alone holds up, and answers what stays in the slot: nothing, or the
 /// Zombie of a container that must be emptied first.
@@ -15,6 +16,11 @@ use crate::object::thread::TCB_SLOTS;
 /// Errors: `Preempted`; the capability is still whole and what was ended stays ended.
 pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result<Cap, Failure> {
     let cap = k.get(slot).cap();
+    if let Cap::Frame(frame) = cap {
+        // Each capability has a mapping of its own.
+        frame::finalise(k, &frame)?;
+        return Ok(Cap::Null);
+    }
     if !is_final(k, slot) {
         return Ok(Cap::Null);
     }
@@ -25,6 +31,16 @@ pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result
         Cap::Tcb(thread) => {
             Ok(Cap::Zombie { base: tcb_slots(thread), kind: ZombieKind::Tcb, remaining: TCB_SLOTS })
         }
+        Cap::AsidPool(pool) => asid::finalise_pool(k, pool).map(|()| Cap::Null),
+        Cap::PageTable { table, mapping } => {
+            page_table::finalise(k, table, mapping);
+            Ok(Cap::Null)
+        }
+        Cap::VSpace(space) => {
+            vspace::finalise(k, space);
+            Ok(Cap::Null)
+        }
+        Cap::IrqHandler(line) => interrupt::finalise(k, line).map(|()| Cap::Null),
         _ => Ok(Cap::Null),
     }
 }

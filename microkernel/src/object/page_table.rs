@@ -1,6 +1,25 @@
 //! Page tables: 2048 entries, 16 KiB; the root is part of its VSpace.
+//!
+//! A table has one capability, of which no copy is made, and that says where the table is mapped. A table
+//! that is not mapped is all zero: Retype makes it so, and Unmap leaves it so. A table whose parent was
+//! unmapped or whose space was deleted keeps its record and its entries, out of reach of any walk: whoever
+//! acts on a record first looks whether the entry there still leads to this table.
 
 use core::cell::Cell;
+
+use abi::{Error, LOWER_HALF_END, Method};
+
+use crate::address::VirtAddr;
+use crate::arch::Machine;
+use crate::capability::cap::{Cap, Mapping};
+use crate::failure::Failure;
+use crate::kernel::Kernel;
+use crate::object::asid;
+use crate::object::stale::Stale;
+use crate::object::store::Ref;
+use crate::object::translation::{Content, Entry, Level, Place, Stop, walk};
+use crate::object::vspace::{self, VSpace};
+use crate::syscall::invoke::{Answer, Arguments, Target};
 
 /// Entries in a table.
 pub const ENTRIES: usize = 2048;
@@ -14,3 +33,124 @@ pub struct PageTable {
 }
 
 const _: () = assert!(size_of::<PageTable>() == 1 << abi::PAGE_BITS);
+
+impl PageTable {
+    /// The entry at `index`; an index past the end finds nothing.
+    pub fn entry(&self, index: u64) -> Entry {
+        Entry(self.cell(index).map_or(0, Cell::get))
+    }
+
+    /// Writes the entry at `index`.
+    pub fn set_entry(&self, index: u64, entry: Entry) {
+        if let Some(cell) = self.cell(index) {
+            cell.set(entry.0);
+        }
+    }
+
+    /// True when the `count` entries from `first` on are empty.
+    ///
+    /// Eight at a time, so that a whole table is looked through in one bounded step (C-3).
+    pub fn is_empty(&self, first: u64, count: u64) -> bool {
+        let end = first.saturating_add(count).min(ENTRIES as u64);
+        let range = usize::try_from(first).unwrap_or(ENTRIES)..usize::try_from(end).unwrap_or(ENTRIES);
+        let entries = self.entries.get(range).unwrap_or_default();
+        entries.chunks(8).all(|chunk| chunk.iter().fold(0, |all, entry| all | entry.get()) == 0)
+    }
+
+    fn cell(&self, index: u64) -> Option<&Cell<u64>> {
+        self.entries.get(usize::try_from(index).ok()?)
+    }
+}
+
+/// What `PageTable.Map` asks for, checked.
+#[derive(Debug)]
+struct Map {
+    place: Place,
+    mapping: Mapping,
+}
+
+/// Decodes and invokes a method on a page table's capability.
+///
+/// # Errors
+///
+/// As the method's row says.
+pub fn invoke<M: Machine>(
+    k: &mut Kernel<M>,
+    target: &Target,
+    method: Method,
+    arguments: &Arguments,
+) -> Result<Answer, Failure> {
+    let Cap::PageTable { table, mapping } = target.cap else {
+        return Err(Error::IllegalOperation.into());
+    };
+    match method {
+        Method::PageTableMap => {
+            let space = vspace::argument(k, arguments.cap_slot(0)?, 0)?;
+            let map = decode_map(k, mapping, space, VirtAddr(arguments.word(0)))?;
+            k.get(map.place.table).set_entry(map.place.index, Entry::table(table));
+            // Nothing becomes stale: what was cached as missing is as invalid in the empty table.
+            k.get(target.slot).set_cap(Cap::PageTable { table, mapping: Some(map.mapping) });
+        }
+        Method::PageTableUnmap => {
+            if mapping.is_none() {
+                return Err(Error::NotMapped.into());
+            }
+            finalise(k, table, mapping);
+            k.machine.clear(table.address(), size_of::<PageTable>() as u64);
+            k.get(target.slot).set_cap(Cap::PageTable { table, mapping: None });
+        }
+        _ => return Err(Error::IllegalOperation.into()),
+    }
+    Ok(Answer::default())
+}
+
+/// Checks a Map: the space is usable, a table is missing for the address, and this one is free to be it.
+fn decode_map<M: Machine>(
+    k: &Kernel<M>,
+    mapping: Option<Mapping>,
+    space: Ref<VSpace>,
+    address: VirtAddr,
+) -> Result<Map, Failure> {
+    if mapping.is_some() {
+        return Err(Error::AlreadyMapped.into());
+    }
+    if address.0 >= LOWER_HALF_END {
+        return Err(Failure::about(Error::RangeError, 1, LOWER_HALF_END));
+    }
+    let asid = vspace::identifier(k, space, 0)?;
+    match walk(k, vspace::root(space), address, Level::Last) {
+        Err(Stop::Missing(place)) => {
+            let first = VirtAddr(address.0 & !(place.level.bytes() - 1));
+            Ok(Map { place, mapping: Mapping { asid, address: first } })
+        }
+        Ok(_) | Err(Stop::Leaf(_)) => Err(Failure::about(Error::AlreadyMapped, 1, 0)),
+    }
+}
+
+/// Takes the table out of the space that its record names, if it is there.
+///
+/// The table keeps its entries: Unmap clears them, and a deleted table's memory is cleared with its
+/// Untyped. What was mapped through it keeps records that find nothing from now on.
+pub fn finalise<M: Machine>(k: &mut Kernel<M>, table: Ref<PageTable>, mapping: Option<Mapping>) {
+    let Some(Mapping { asid, address }) = mapping else { return };
+    let Some(space) = asid::space(k, asid) else { return };
+    let Some(place) = find(k, vspace::root(space), table, address) else { return };
+    k.get(place.table).set_entry(place.index, Entry::EMPTY);
+    let mut stale = Stale::default();
+    stale.note_everything();
+    stale.flush(k, space);
+}
+
+/// The entry that leads to `table` on the way to `address`.
+fn find<M: Machine>(
+    k: &Kernel<M>,
+    root: Ref<PageTable>,
+    table: Ref<PageTable>,
+    address: VirtAddr,
+) -> Option<Place> {
+    [Level::Root, Level::Middle].into_iter().find_map(|level| {
+        let place = walk(k, root, address, level).ok()?;
+        let found = k.get(place.table).entry(place.index).content(level);
+        (found == Content::Table(table)).then_some(place)
+    })
+}

@@ -1,8 +1,24 @@
-//! Address spaces.
+//! Address spaces: their identifiers, and which one a core translates with.
+//!
+//! A space gets an identifier from a pool once and for all: after its pool is gone it stays dead, because
+//! the records of what is mapped in it name that identifier. Which hardware identifier it has is another
+//! matter: [`activate`] lends those, and they can be stolen at any time the space is not current.
+//!
+//! When a VSpace is deleted no thread refers to it: a Tcb's space is a capability of its own, derived
+//! from the one that was given, so the last one goes after all of theirs.
 
 use core::cell::Cell;
+use core::mem::offset_of;
 
+use abi::Error;
+
+use crate::arch::Machine;
+use crate::capability::cap::{Cap, Slot};
+use crate::failure::Failure;
+use crate::kernel::Kernel;
+use crate::object::asid;
 use crate::object::page_table::PageTable;
+use crate::object::store::Ref;
 
 /// An address space: what belongs to it, and behind that its root table.
 ///
@@ -26,3 +42,70 @@ pub struct VSpace {
 }
 
 const _: () = assert!(size_of::<VSpace>() == 1 << 15);
+
+/// [`VSpace::half`] of a space whose half is not decided.
+pub const HALF_NONE: u64 = 0;
+/// [`VSpace::half`] of a lower space.
+pub const HALF_LOWER: u64 = 1;
+
+/// The space's root table.
+pub const fn root(space: Ref<VSpace>) -> Ref<PageTable> {
+    const ELEMENTS: u64 = (offset_of!(VSpace, root) / size_of::<PageTable>()) as u64;
+    const { assert!(offset_of!(VSpace, root).is_multiple_of(size_of::<PageTable>())) };
+    space.cast().element(ELEMENTS)
+}
+
+/// The VSpace whose capability is in `slot`, an invocation's argument number `argument`.
+///
+/// # Errors
+///
+/// `InvalidCapability` for anything else.
+pub fn argument<M: Machine>(k: &Kernel<M>, slot: Ref<Slot>, argument: u64) -> Result<Ref<VSpace>, Failure> {
+    match k.get(slot).cap() {
+        Cap::VSpace(space) => Ok(space),
+        _ => Err(Failure::about(Error::InvalidCapability, argument, 0)),
+    }
+}
+
+/// The identifier from its pool of a space that is an invocation's argument number `argument`.
+///
+/// # Errors
+///
+/// `NoAsid` when it has none (any more).
+pub fn identifier<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>, argument: u64) -> Result<u16, Failure> {
+    let assigned = k.get(space).asid.get().checked_sub(1).and_then(|asid| u16::try_from(asid).ok());
+    assigned.ok_or(Failure::about(Error::NoAsid, argument, 0))
+}
+
+/// Makes this core translate with `space`: with nothing mapped when there is none or it has no identifier.
+///
+/// Every way out of the slow path comes here. The machine is set each time, even if [`crate::kernel::Core::space`]
+/// says that it is already so: the hot path switches spaces without telling.
+pub fn activate<M: Machine>(k: &mut Kernel<M>, space: Option<Ref<VSpace>>) {
+    let Some(space) = space.filter(|space| k.get(*space).asid.get() != 0) else {
+        return leave(k);
+    };
+    let (asid, robbed) = asid::lend(k, space);
+    k.core().space.set(Some(space));
+    let root = root(space).address().physical();
+    k.machine.set_space(root, asid);
+    if let Some(asid::Robbed) = robbed {
+        // What the robbed space left in the TLB under this identifier; its root is no longer current.
+        k.machine.flush_asid(asid);
+    }
+}
+
+/// Makes this core translate nothing.
+pub fn leave<M: Machine>(k: &mut Kernel<M>) {
+    k.core().space.set(None);
+    let empty = k.empty_root;
+    k.machine.set_space(empty, Kernel::<M>::EMPTY_ASID);
+}
+
+/// Ends a space with its last capability: its identifiers are free again.
+///
+/// Tables and frames that were mapped in it keep records that find nothing, or another space in which
+/// their entries are not.
+pub fn finalise<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) {
+    asid::release(k, space);
+}

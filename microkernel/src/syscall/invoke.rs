@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
-use crate::object::{cnode, untyped};
+use crate::object::{asid, cnode, frame, interrupt, page_table, untyped};
 
 /// Carries out the method that the label of `info` names, on the capability in `slot`, for `thread`.
 ///
@@ -82,6 +82,12 @@ fn dispatch<M: Machine>(
     match target.cap {
         Cap::Untyped(_) => untyped::invoke(k, target, method, arguments),
         Cap::CNode { .. } => cnode::invoke(k, target, method, arguments),
+        Cap::AsidControl => asid::invoke_control(k, method, arguments),
+        Cap::AsidPool(_) => asid::invoke_pool(k, target, method, arguments),
+        Cap::PageTable { .. } => page_table::invoke(k, target, method, arguments),
+        Cap::Frame(_) => frame::invoke(k, target, method, arguments),
+        Cap::IrqControl => interrupt::invoke_control(k, target, method, arguments),
+        Cap::IrqHandler(_) => interrupt::invoke_handler(k, target, method, arguments),
         _ => Err(Error::NotImplemented.into()),
     }
 }

@@ -1,0 +1,247 @@
+//! Translation: what an entry of a page table says, and the walk to it.
+//!
+//! Owns the bits of an entry (manual vol. 1 §5.4.2) and the shape of the tree (C-40): three levels of 2048
+//! entries over 47 bits. Leaves are pages of 16 KiB in the last level and of 32 MiB in the middle one.
+//! An entry of zero is empty at every level; so no table lies at physical address 0, which boot withholds.
+//!
+//! Neighbours: [`super::frame`] and [`super::page_table`] decide what is written, [`super::stale`] what the
+//! TLB must forget.
+
+use abi::{LARGE_PAGE_BITS, LOWER_HALF_END, PAGE_BITS, Rights};
+use bitflags::bitflags;
+
+use crate::address::{PhysAddr, VirtAddr};
+use crate::arch::Machine;
+use crate::kernel::Kernel;
+use crate::object::page_table::PageTable;
+use crate::object::store::Ref;
+
+/// Bits of an index into a table.
+pub const INDEX_BITS: u32 = 11;
+
+/// Bits of an entry.
+pub mod bit {
+    /// The TLB may use it.
+    pub const VALID: u64 = 1;
+    /// Stores are allowed.
+    pub const DIRTY: u64 = 1 << 1;
+    /// Privilege level 3 may use it: every page of a lower half (C-21).
+    pub const PLV3: u64 = 3 << 2;
+    /// Coherent cached; without it strongly ordered, uncached.
+    pub const CACHED: u64 = 1 << 4;
+    /// In a directory: a leaf of the directory's size. (In a leaf table this bit is G, which a lower half never has.)
+    pub const HUGE: u64 = 1 << 6;
+    /// What a hardware walker takes for valid; the TLB ignores it.
+    pub const PRESENT: u64 = 1 << 7;
+    /// What a hardware walker takes for writable; the TLB ignores it.
+    pub const WRITABLE: u64 = 1 << 8;
+    /// The physical address, of a table or of a leaf.
+    pub const ADDRESS: u64 = (1 << 48) - (1 << super::PAGE_BITS);
+    /// No loads.
+    pub const NO_READ: u64 = 1 << 61;
+    /// No fetches.
+    pub const NO_EXECUTE: u64 = 1 << 62;
+}
+
+bitflags! {
+    /// How memory is mapped, beyond rights: the attributes of `Frame.Map`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Attributes: u64 {
+        /// Instructions are not fetched from it.
+        const NO_EXECUTE = 1;
+        /// It is not cached.
+        const UNCACHED = 2;
+    }
+}
+
+/// A level of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The root, part of its VSpace: each entry covers 64 GiB.
+    Root,
+    /// Each entry covers 32 MiB.
+    Middle,
+    /// Each entry is a page of 16 KiB.
+    Last,
+}
+
+impl Level {
+    /// Base-2 logarithm of the bytes that one entry covers.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::Root => LARGE_PAGE_BITS + 11,
+            Self::Middle => LARGE_PAGE_BITS,
+            Self::Last => PAGE_BITS,
+        }
+    }
+
+    /// The bytes that one entry covers.
+    pub const fn bytes(self) -> u64 {
+        1 << self.bits()
+    }
+
+    /// Which entry of a table on this level translates `address`.
+    pub const fn index(self, address: VirtAddr) -> u64 {
+        (address.0 >> self.bits()) & ((1 << INDEX_BITS) - 1)
+    }
+
+    const fn below(self) -> Self {
+        match self {
+            Self::Root => Self::Middle,
+            Self::Middle | Self::Last => Self::Last,
+        }
+    }
+}
+
+const _: () = assert!(Level::Root.bits() as u32 + INDEX_BITS == LOWER_HALF_END.trailing_zeros());
+
+/// An entry as it stands in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Entry(pub u64);
+
+/// What an entry means on its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing.
+    Empty,
+    /// The next table.
+    Table(Ref<PageTable>),
+    /// Memory from this address on.
+    Leaf(PhysAddr),
+}
+
+impl Entry {
+    /// Nothing.
+    pub const EMPTY: Self = Self(0);
+
+    /// An entry that leads to `table`.
+    pub const fn table(table: Ref<PageTable>) -> Self {
+        Self(table.address().physical().0)
+    }
+
+    /// A leaf on `level` for PLV3. `rights` hold READ, and WRITE if it may be written.
+    ///
+    /// V and D are set from the start, and P and W with them: neither this kernel nor a hardware walker
+    /// tracks which pages were used.
+    pub const fn leaf(level: Level, memory: PhysAddr, rights: Rights, attributes: Attributes) -> Self {
+        let mut bits = memory.0 & bit::ADDRESS | bit::VALID | bit::PRESENT | bit::PLV3;
+        if rights.contains(Rights::WRITE) {
+            bits |= bit::DIRTY | bit::WRITABLE;
+        }
+        if !rights.contains(Rights::READ) {
+            bits |= bit::NO_READ;
+        }
+        if attributes.contains(Attributes::NO_EXECUTE) {
+            bits |= bit::NO_EXECUTE;
+        }
+        if !attributes.contains(Attributes::UNCACHED) {
+            bits |= bit::CACHED;
+        }
+        if matches!(level, Level::Middle) {
+            bits |= bit::HUGE;
+        }
+        Self(bits)
+    }
+
+    /// What the entry means on `level`.
+    pub const fn content(self, level: Level) -> Content {
+        let is_leaf = match level {
+            Level::Root => false,
+            Level::Middle => self.0 & bit::HUGE != 0,
+            Level::Last => true,
+        };
+        let address = PhysAddr(self.0 & bit::ADDRESS);
+        match Ref::from_raw(address.in_window().0) {
+            _ if self.0 == 0 => Content::Empty,
+            Some(table) if !is_leaf => Content::Table(table),
+            _ => Content::Leaf(address),
+        }
+    }
+
+    /// True for a leaf of `memory` on `level`.
+    pub fn is_leaf_of(self, level: Level, memory: PhysAddr) -> bool {
+        self.content(level) == Content::Leaf(memory)
+    }
+}
+
+/// Where an entry lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its table.
+    pub table: Ref<PageTable>,
+    /// Its index there.
+    pub index: u64,
+    /// The table's level.
+    pub level: Level,
+}
+
+/// Why a walk ended above the level that it was to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The entry here is empty.
+    Missing(Place),
+    /// A large leaf is here.
+    Leaf(Place),
+}
+
+/// Finds the entry for `address` on level `to`; `address` is below 2^47.
+///
+/// # Errors
+///
+/// What stands in the way, and where.
+pub fn walk<M: Machine>(
+    k: &Kernel<M>,
+    root: Ref<PageTable>,
+    address: VirtAddr,
+    to: Level,
+) -> Result<Place, Stop> {
+    let mut place = Place { table: root, index: Level::Root.index(address), level: Level::Root };
+    while place.level != to {
+        match k.get(place.table).entry(place.index).content(place.level) {
+            Content::Empty => return Err(Stop::Missing(place)),
+            Content::Leaf(_) => return Err(Stop::Leaf(place)),
+            Content::Table(table) => {
+                let level = place.level.below();
+                place = Place { table, index: level.index(address), level };
+            }
+        }
+    }
+    Ok(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_for_user_space_has_the_manuals_bits() {
+        let page = Entry::leaf(Level::Last, PhysAddr(0x8000_4000), Rights::READ_WRITE, Attributes::empty());
+        assert_eq!(page.0, 0x8000_4000 | 0b1_1001_1111);
+        let read_only = Entry::leaf(Level::Last, PhysAddr(0x4000), Rights::READ, Attributes::NO_EXECUTE);
+        assert_eq!(read_only.0, 1 << 62 | 0x4000 | 0b0_1001_1101);
+        let device = Entry::leaf(Level::Middle, PhysAddr(1 << 25), Rights::READ, Attributes::UNCACHED);
+        assert_eq!(device.0, 1 << 25 | 0b0_1100_1101);
+    }
+
+    #[test]
+    fn the_levels_cover_47_bits_without_overlap() {
+        let address = VirtAddr(0x5a5a_1234_8000);
+        let rebuilt = [Level::Root, Level::Middle, Level::Last]
+            .iter()
+            .map(|level| level.index(address) << level.bits())
+            .sum::<u64>();
+        assert_eq!(rebuilt, address.0 & !0x3fff);
+    }
+
+    #[test]
+    fn a_directory_entry_is_a_table_unless_huge() {
+        let memory = PhysAddr(1 << 25);
+        let leaf = Entry::leaf(Level::Middle, memory, Rights::READ, Attributes::empty());
+        assert_eq!(leaf.content(Level::Middle), Content::Leaf(memory));
+        assert!(!leaf.is_leaf_of(Level::Middle, PhysAddr(2 << 25)));
+        let table = Ref::from_raw(memory.in_window().0).map(Entry::table);
+        assert!(table.is_some_and(|entry| matches!(entry.content(Level::Middle), Content::Table(_))));
+        assert_eq!(Entry::EMPTY.content(Level::Last), Content::Empty);
+    }
+}

@@ -1,0 +1,8 @@
+//! Host tests of memory objects and interrupts: stories, and random operations against a model.
+
+#[cfg(test)]
+mod mapping;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod support;
