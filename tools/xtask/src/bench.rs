@@ -13,7 +13,7 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use report::{Budgets, Column, Report, Sample};
 
 use crate::boot;
-use crate::build::{self, Image};
+use crate::build::{self, Image, Programs};
 use crate::profile;
 use crate::shell::Shell;
 use crate::workspace::Workspace;
@@ -61,7 +61,8 @@ impl Suite {
 
 /// Measures, prints, and checks.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode> {
-    let bench = Bench::build(shell, workspace, arguments.suite)?;
+    let programs = Programs::build(shell, workspace)?;
+    let bench = Bench::build(shell, workspace, &programs, arguments.suite)?;
     let report = bench.measure(shell, arguments.profile.as_deref())?;
     print!("{}", report.to_table());
     if let Some(file) = &arguments.json {
@@ -87,9 +88,14 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Builds the suite's image and the counter.
-    pub(crate) fn build(shell: &Shell, workspace: &Workspace, suite: Suite) -> Result<Self> {
+    pub(crate) fn build(
+        shell: &Shell,
+        workspace: &Workspace,
+        programs: &Programs,
+        suite: Suite,
+    ) -> Result<Self> {
         let plugin = build::counter(shell, workspace)?;
-        let image = build::named_image(shell, workspace, suite.image(), LoadAddress::DEFAULT)?;
+        let image = build::named_image(workspace, programs, suite.image(), LoadAddress::DEFAULT)?;
         Ok(Self { suite, image, plugin, folder: workspace.target().join("bench") })
     }
 

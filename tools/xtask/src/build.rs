@@ -22,12 +22,25 @@ pub(crate) struct Image {
     pub(crate) load_address: LoadAddress,
 }
 
-/// Builds kernel and servers; cargo shows its progress.
-pub(crate) fn guest_programs(shell: &Shell, workspace: &Workspace) -> Result<PathBuf> {
-    let mut command = workspace.cargo(shell);
-    command.args(["build", "--release", "--target", GUEST_TARGET]).args(packages::options(packages::GUEST));
-    shell.show(&mut command)?;
-    Ok(workspace.target().join(GUEST_TARGET).join("release"))
+/// Kernel and servers, built.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// Builds them; cargo shows its progress.
+    pub(crate) fn build(shell: &Shell, workspace: &Workspace) -> Result<Self> {
+        let packages = packages::options(&packages::of_guest(workspace));
+        let mut command = workspace.cargo(shell);
+        shell.show(command.args(["build", "--release", "--target", GUEST_TARGET]).args(packages))?;
+        Ok(Self { folder: workspace.target().join(GUEST_TARGET).join("release") })
+    }
+
+    /// Returns the kernel's file, linked at 0, with its symbols.
+    pub(crate) fn kernel(&self) -> PathBuf {
+        self.folder.join(packages::KERNEL)
+    }
 }
 
 /// Builds the counter.
@@ -39,8 +52,8 @@ pub(crate) fn counter(shell: &Shell, workspace: &Workspace) -> Result<PathBuf> {
 
 /// Builds `images/NAME.toml` with everything in it.
 pub(crate) fn named_image(
-    shell: &Shell,
     workspace: &Workspace,
+    programs: &Programs,
     name: &str,
     at: LoadAddress,
 ) -> Result<Image> {
@@ -57,23 +70,21 @@ pub(crate) fn named_image(
         .into_diagnostic()
         .wrap_err_with(|| format!("cannot make {}", folder.display()))?;
     let output = folder.join(format!("{name}-{:x}.elf", at.physical()));
-    image_of(shell, workspace, &description, &output, at)
+    image_of(programs, &description, &output, at)
 }
 
 /// Builds an image of a description.
 pub(crate) fn image_of(
-    shell: &Shell,
-    workspace: &Workspace,
+    programs: &Programs,
     description: &Path,
     output: &Path,
     load_address: LoadAddress,
 ) -> Result<Image> {
-    let programs = guest_programs(shell, workspace)?;
-    let kernel = programs.join("microkernel");
+    let kernel = programs.kernel();
     let built = image::build(&BuildRequest {
         description: description.to_path_buf(),
         kernel: kernel.clone(),
-        program_folders: vec![programs],
+        program_folders: vec![programs.folder.clone()],
         output: output.to_path_buf(),
         load_address,
         form: Form::Elf,
@@ -85,8 +96,8 @@ pub(crate) fn image_of(
 }
 
 fn names_of_images(workspace: &Workspace) -> Vec<String> {
-    let entries =
-        std::fs::read_dir(workspace.images()).map(|entries| entries.flatten().collect()).unwrap_or(vec![]);
+    let entries: Vec<_> =
+        std::fs::read_dir(workspace.images()).map(|entries| entries.flatten().collect()).unwrap_or_default();
     let files = entries.into_iter().map(|entry| entry.path());
     let descriptions = files.filter(|file| file.extension().is_some_and(|extension| extension == "toml"));
     let mut names: Vec<String> =

@@ -6,7 +6,7 @@ use clap::Args;
 use image::LoadAddress;
 use miette::Result;
 
-use crate::build;
+use crate::build::{self, Programs};
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 
@@ -27,7 +27,8 @@ pub(crate) struct ImageArguments {
 /// Builds the image.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &ImageArguments) -> Result<()> {
     let address = arguments.load_address.unwrap_or_default();
-    let image = build::image_of(shell, workspace, &arguments.description, &arguments.output, address)?;
+    let programs = Programs::build(shell, workspace)?;
+    let image = build::image_of(&programs, &arguments.description, &arguments.output, address)?;
     println!(
         "{}: boots with `qemu-system-loongarch64 -machine virt -m {}M -kernel`",
         image.file.display(),

@@ -9,7 +9,7 @@ use machine::Verdict;
 use miette::Result;
 
 use crate::boot;
-use crate::build;
+use crate::build::{self, Programs};
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 
@@ -26,7 +26,8 @@ pub(crate) struct RunArguments {
 
 /// Boots; the guest's exit code becomes this command's.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &RunArguments) -> Result<ExitCode> {
-    let image = build::named_image(shell, workspace, &arguments.image, LoadAddress::DEFAULT)?;
+    let programs = Programs::build(shell, workspace)?;
+    let image = build::named_image(workspace, &programs, &arguments.image, LoadAddress::DEFAULT)?;
     let run = boot::boot(shell, &image, None, Duration::from_secs(arguments.timeout))?;
     boot::pass_on(&run)?;
     match run.verdict {

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use clap::Args;
 use miette::Result;
 
+use crate::build::Programs;
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 pub(crate) use tally::Tally;
@@ -62,9 +63,15 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
     let mut tally = Tally::default();
     style::run(shell, workspace, &selection, &mut tally);
     host::run(shell, workspace, &selection, &mut tally);
-    hot_path::run(shell, workspace, &selection, &mut tally);
-    guest::run(shell, workspace, &selection, &mut tally);
-    boots::run(shell, workspace, &selection, campaign, &mut tally);
-    figures::run(shell, workspace, &selection, &mut tally);
+    tally.section("building kernel and servers");
+    match Programs::build(shell, workspace) {
+        Ok(programs) => {
+            hot_path::run(&programs, &selection, &mut tally);
+            guest::run(shell, workspace, &programs, &selection, &mut tally);
+            boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+            figures::run(shell, workspace, &programs, &selection, &mut tally);
+        }
+        Err(error) => tally.fail("building kernel and servers", &format!("{error:?}")),
+    }
     Ok(tally.finish())
 }

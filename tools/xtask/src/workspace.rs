@@ -27,6 +27,11 @@ impl Workspace {
         Self { root: root.to_path_buf() }
     }
 
+    /// Returns the checkout's folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Returns where cargo puts what it builds.
     pub(crate) fn target(&self) -> PathBuf {
         match std::env::var_os("CARGO_TARGET_DIR") {

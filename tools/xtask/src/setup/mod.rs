@@ -10,6 +10,8 @@ mod progress;
 mod qemu;
 mod rust_source;
 mod rust_target;
+#[cfg(test)]
+mod stand_in;
 mod version;
 
 use miette::Result;

@@ -99,25 +99,33 @@ fn by_hand(state: &State, error: &str, detail: Option<Box<dyn std::fmt::Display 
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
+    use super::super::host::Rustup;
+    use super::super::stand_in::StandIn;
     use super::*;
 
-    fn machine_with(program: &str, script: &str) -> (tempfile::TempDir, Shell) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join(program);
-        std::fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let shell = Shell::with_path(folder.path());
-        (folder, shell)
+    /// Installs an emulator of the version that stands in the file `offered`, and notes how it was called.
+    const APT_GET: &str = "echo \"$@\" >> HERE/apt-get-calls\n\
+        case \"$*\" in *' install '*)\n\
+        printf '#!/bin/sh\\necho QEMU emulator version 10.0.2' > HERE/bin/qemu-system-loongarch64\n\
+        chmod +x HERE/bin/qemu-system-loongarch64;; esac";
+
+    /// Offers the old version, and the new one too where a suite was added to the machine's own.
+    const APT_CACHE: &str = "for option; do case \"$option\" in Dir::Etc::SourceParts=*) parts=${option#*=};; esac; done\n\
+        [ -e \"$parts/bixi-other-suite.sources\" ] && echo ' qemu-system-misc | 1:10.0.2+ds-2 | x'\n\
+        echo ' qemu-system-misc | 1:7.2+dfsg-7 | x'";
+
+    fn machine_with_apt(apt_get: &str) -> StandIn {
+        let machine = StandIn::new().with("apt-get", apt_get).with("apt-cache", APT_CACHE);
+        machine.with("dpkg", "echo amd64").with("sudo", "exec \"$@\"")
+    }
+
+    fn ensure_on(machine: &StandIn) -> Result<()> {
+        ensure(&machine.shell(), &machine.workspace(), &machine.host(Rustup::MayNotFetch))
     }
 
     #[test]
     fn each_state_of_the_emulator_is_told_apart() {
-        let state_of = |program, script| {
-            let (_folder, shell) = machine_with(program, script);
-            state(&shell)
-        };
+        let state_of = |program, script| state(&StandIn::new().with(program, script).shell());
         assert_eq!(state_of(PROGRAM, "echo 'QEMU emulator version 10.0.2 (Debian)'"), State::Good);
         assert_eq!(
             state_of(PROGRAM, "echo 'QEMU emulator version 7.2.15'"),
@@ -129,16 +137,39 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_what_is_missing_and_how_to_get_it() {
-        let (folder, shell) = machine_with("other", "");
-        let nowhere = folder.path().join("nowhere");
-        let host = Host {
-            rustup: super::super::host::Rustup::MayNotFetch,
-            apt_folder: nowhere.clone(),
-            os_release: nowhere,
-        };
-        let error = ensure(&shell, &Workspace::at(folder.path()), &host).unwrap_err();
+    fn backports_are_used_where_the_machines_own_is_too_old_and_only_once() {
+        let machine = machine_with_apt(APT_GET);
+        ensure_on(&machine).unwrap();
+        let calls = machine.read("apt-get-calls");
+        let install = calls.lines().last().unwrap();
+        assert!(install.ends_with("--target-release bookworm-backports qemu-system-misc"), "{install}");
+        let own_state = machine.workspace().setup_folder().display().to_string();
+        for call in calls.lines() {
+            assert!(
+                call.contains(&format!("Dir::State::Lists={own_state}")),
+                "the user's apt stays as it is: {call}"
+            );
+        }
+        let source = machine.workspace().setup_folder();
+        let source = source.join("apt/bookworm-backports/sources.d/bixi-other-suite.sources");
+        let source = std::fs::read_to_string(source).unwrap();
+        assert!(source.contains("http://mirror.example/debian") && source.contains("Signed-By: /keys.gpg"));
+        ensure_on(&machine).unwrap();
+        assert_eq!(machine.read("apt-get-calls"), calls, "the second run executes no package command");
+    }
+
+    #[test]
+    fn a_failure_says_what_is_missing_what_happened_and_how_to_get_it() {
+        let machine = machine_with_apt("echo 'E: Could not resolve the mirror'; exit 100");
+        let error = ensure_on(&machine).unwrap_err();
         assert!(error.to_string().contains("there is no qemu-system-loongarch64"), "{error}");
-        assert!(error.help().unwrap().to_string().contains("bookworm-backports"));
+        let help = error.help().unwrap().to_string();
+        assert!(help.contains("Could not resolve") && help.contains("bookworm-backports"), "{help}");
+    }
+
+    #[test]
+    fn a_package_that_brings_no_emulator_is_found_out() {
+        let error = ensure_on(&machine_with_apt("exit 0")).unwrap_err();
+        assert!(error.to_string().contains("was installed and changed nothing"), "{error}");
     }
 }

@@ -86,58 +86,30 @@ fn by_hand(error: &miette::Report) -> miette::Report {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
-
+    use super::super::stand_in::StandIn;
     use super::*;
 
-    /// A machine whose `rustup` and `rustc` are small scripts: the compiler works once rustup has added the target.
-    struct StandIn {
-        folder: tempfile::TempDir,
+    const RUSTUP: &str = "echo \"$@\" >> HERE/added";
+
+    /// A machine whose compiler works once rustup has added the target.
+    fn machine(rustc_version: &str, rustup: &str) -> StandIn {
+        let rustc = format!(
+            "[ \"$1\" = --version ] && echo 'rustc {rustc_version} (stand-in)' && exit 0\n[ -e HERE/added ]"
+        );
+        StandIn::new().with("rustc", &rustc).with("rustup", rustup)
     }
 
-    impl StandIn {
-        fn new(rustc_version: &str, rustup: &str) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let added = folder.path().join("added");
-            let rustc = format!(
-                "[ \"$1\" = --version ] && echo 'rustc {rustc_version} (stand-in)' && exit 0\n[ -e {} ]",
-                added.display()
-            );
-            let rustup = rustup.replace("ADDED", &added.display().to_string());
-            Self::script(folder.path(), "rustc", &rustc);
-            Self::script(folder.path(), "rustup", &rustup);
-            Self { folder }
-        }
-
-        fn script(folder: &Path, name: &str, text: &str) {
-            let file = folder.join(name);
-            std::fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
-            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-        }
-
-        fn shell(&self) -> Shell {
-            Shell::with_path(format!("{}:/bin:/usr/bin", self.folder.path().display()))
-        }
-
-        fn ensure(&self, rustup: Rustup) -> Result<()> {
-            let nowhere = self.folder.path().join("nowhere");
-            let host = Host { rustup, apt_folder: nowhere.clone(), os_release: nowhere };
-            ensure(&self.shell(), &Workspace::at(self.folder.path()), &host)
-        }
-
-        fn calls(&self) -> String {
-            std::fs::read_to_string(self.folder.path().join("added")).unwrap_or_default()
-        }
+    fn ensure_on(machine: &StandIn, rustup: Rustup) -> Result<()> {
+        ensure(&machine.shell(), &machine.workspace(), &machine.host(rustup))
     }
 
     #[test]
     fn rustup_adds_the_target_where_it_may_and_only_once() {
-        let machine = StandIn::new("1.95.0", "echo \"$@\" >> ADDED");
-        machine.ensure(Rustup::MayFetch).unwrap();
-        machine.ensure(Rustup::MayFetch).unwrap();
+        let machine = machine("1.95.0", RUSTUP);
+        ensure_on(&machine, Rustup::MayFetch).unwrap();
+        ensure_on(&machine, Rustup::MayFetch).unwrap();
         assert_eq!(
-            machine.calls(),
+            machine.read("added"),
             format!("target add {GUEST_TARGET}\n"),
             "the second run had nothing to do"
         );
@@ -145,31 +117,41 @@ mod tests {
 
     #[test]
     fn a_rustup_that_fails_is_told_with_the_way_by_hand() {
-        let machine = StandIn::new("1.95.0", "echo 'error: no network' >&2; exit 1");
-        let error = machine.ensure(Rustup::MayFetch).unwrap_err();
+        let machine = machine("1.95.0", "echo 'error: no network' >&2; exit 1");
+        let error = ensure_on(&machine, Rustup::MayFetch).unwrap_err();
         let help = error.help().unwrap().to_string();
         assert!(help.contains("no network") && help.contains("rustup target add"), "{help}");
     }
 
     #[test]
     fn a_rustup_that_lies_is_found_out() {
-        let machine = StandIn::new("1.95.0", "exit 0");
-        assert!(machine.ensure(Rustup::MayFetch).is_err());
+        assert!(ensure_on(&machine("1.95.0", "exit 0"), Rustup::MayFetch).is_err());
     }
 
     #[test]
     fn rustup_is_left_alone_where_it_may_not_fetch() {
-        let machine = StandIn::new("1.95.0", "echo \"$@\" >> ADDED");
-        assert!(machine.ensure(Rustup::MayNotFetch).is_err(), "this machine is no Debian either");
-        assert_eq!(machine.calls(), "");
+        let machine = machine("1.95.0", RUSTUP);
+        let error = ensure_on(&machine, Rustup::MayNotFetch).unwrap_err();
+        assert!(error.to_string().contains("no apt-get"), "{error}");
+        assert_eq!(machine.read("added"), "");
+    }
+
+    #[test]
+    fn a_source_of_another_version_is_not_used() {
+        let machine = machine("1.95.0", RUSTUP)
+            .with("apt-get", "exit 0")
+            .with("dpkg", "echo amd64")
+            .with("apt-cache", "echo ' rust-src | 1.96.1+dfsg1-2 | http://mirror.example sid/main'");
+        let error = ensure_on(&machine, Rustup::MayNotFetch).unwrap_err();
+        assert!(error.to_string().contains("rust-src is offered in no version 1.95.0"), "{error}");
     }
 
     #[test]
     fn an_old_compiler_is_refused() {
-        assert!(check_compiler(&StandIn::new("1.95.0", "").shell()).is_ok());
-        let error = check_compiler(&StandIn::new("1.94.1", "").shell()).unwrap_err();
+        assert!(check_compiler(&machine("1.95.0", "").shell()).is_ok());
+        let error = check_compiler(&machine("1.94.1", "").shell()).unwrap_err();
         assert!(error.to_string().contains("1.94.1 is too old"), "{error}");
-        let error = check_compiler(&Shell::with_path("/nonexistent")).unwrap_err();
+        let error = check_compiler(&StandIn::new().shell()).unwrap_err();
         assert!(error.to_string().contains("no working Rust compiler"), "{error}");
     }
 }

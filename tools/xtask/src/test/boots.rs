@@ -8,7 +8,7 @@ use miette::{Result, WrapErr};
 use super::guest::LOAD_ADDRESSES;
 use super::{Campaign, Selection, Tally};
 use crate::boot;
-use crate::build;
+use crate::build::{self, Programs};
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 
@@ -19,6 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub(crate) fn run(
     shell: &Shell,
     workspace: &Workspace,
+    programs: &Programs,
     selection: &Selection,
     campaign: Campaign,
     tally: &mut Tally,
@@ -30,14 +31,14 @@ pub(crate) fn run(
     let name = format!("{count} boots in a row");
     if selection.has(&name) {
         tally.section(&name);
-        tally.add(&name, boots(shell, workspace, count));
+        tally.add(&name, boots(shell, workspace, programs, count));
     }
 }
 
-fn boots(shell: &Shell, workspace: &Workspace, count: usize) -> Result<()> {
+fn boots(shell: &Shell, workspace: &Workspace, programs: &Programs, count: usize) -> Result<()> {
     let addresses = LOAD_ADDRESSES.into_iter().filter_map(LoadAddress::new);
     let images: Vec<_> = addresses
-        .map(|address| build::named_image(shell, workspace, "test", address))
+        .map(|address| build::named_image(workspace, programs, "test", address))
         .collect::<Result<_>>()?;
     for (number, image) in images.iter().cycle().take(count).enumerate() {
         boot::boot_to_success(shell, image, None, TIMEOUT)

@@ -4,18 +4,25 @@ use miette::{Result, miette};
 
 use super::{Selection, Tally};
 use crate::bench::{Bench, Suite, check_budgets, same_minimum_and_median};
+use crate::build::Programs;
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 
 /// Measures IPC twice.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    programs: &Programs,
+    selection: &Selection,
+    tally: &mut Tally,
+) {
     let (budgets, equal) = ("IPC within its budgets", "two runs give the same minimum and median");
     if !selection.has(budgets) && !selection.has(equal) {
         return;
     }
     tally.section("figures");
     let measure = || -> Result<_> {
-        let bench = Bench::build(shell, workspace, Suite::Ipc)?;
+        let bench = Bench::build(shell, workspace, programs, Suite::Ipc)?;
         Ok((bench.measure(shell, None)?, bench.measure(shell, None)?))
     };
     let (first, second) = match measure() {

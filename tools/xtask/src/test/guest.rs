@@ -8,7 +8,7 @@ use machine::{Run, Verdict};
 
 use super::{Selection, Tally};
 use crate::boot;
-use crate::build;
+use crate::build::{self, Programs};
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 
@@ -19,11 +19,17 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub(crate) const LOAD_ADDRESSES: [u64; 2] = [0x20_0000, 0x9000_0000];
 
 /// Runs them, once for each load address.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    programs: &Programs,
+    selection: &Selection,
+    tally: &mut Tally,
+) {
     for address in LOAD_ADDRESSES.into_iter().filter_map(LoadAddress::new) {
         let place = format!("loaded at {:#x}", address.physical());
         tally.section(&format!("guest tests, {place}"));
-        let image = match build::named_image(shell, workspace, "test", address) {
+        let image = match build::named_image(workspace, programs, "test", address) {
             Ok(image) => image,
             Err(error) => return tally.fail("guest tests", &format!("{error:?}")),
         };

@@ -1,7 +1,7 @@
 //! Owns the tests that run on the developer's machine: cargo runs them, their closing lines are counted.
 
 use super::{Selection, Tally};
-use crate::packages::{HOST, options};
+use crate::packages::{of_host, options};
 use crate::shell::Shell;
 use crate::workspace::Workspace;
 
@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
     tally.section("host tests");
     let mut command = workspace.cargo(shell);
-    command.args(["test", "--quiet", "--no-fail-fast"]).args(options(HOST));
+    command.args(["test", "--quiet", "--no-fail-fast"]).args(options(&of_host(workspace)));
     if let Some(text) = selection.text() {
         command.arg("--").arg(text);
     }
@@ -20,7 +20,8 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
     let printed = String::from_utf8_lossy(&output.stdout);
     let counts = Counts::of(&printed);
     if !output.status.success() {
-        println!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+        failed_parts(&printed).for_each(|part| println!("{part}"));
+        println!("{}", String::from_utf8_lossy(&output.stderr));
         if counts.failed == 0 {
             tally.fail("host tests", "they do not build, or one of them ended its process");
         }
@@ -30,6 +31,13 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
     if counts.ignored > 0 {
         tally.skip("host tests", &format!("{} are marked `#[ignore]`", counts.ignored));
     }
+}
+
+/// Returns what those test binaries printed in which something failed.
+fn failed_parts(printed: &str) -> impl Iterator<Item = &str> {
+    printed
+        .split("\nrunning ")
+        .filter(|part| part.contains("test result: FAILED") || !part.contains("test result: "))
 }
 
 /// What the closing lines of test binaries add up to.
@@ -70,5 +78,19 @@ mod tests {
             noise: 7 passed\n\
             test result: FAILED. 8 passed; 3 failed; 0 ignored; 0 measured; 5 filtered out; finished in 4.92s\n";
         assert_eq!(Counts::of(printed), Counts { passed: 10, failed: 3, ignored: 1 });
+    }
+
+    #[test]
+    fn only_what_failed_is_shown() {
+        let printed = "\nrunning 1 test\n.\ntest result: ok. 1 passed\n\nrunning 2 tests\nwhy\ntest result: FAILED. 0 passed\n";
+        assert_eq!(
+            failed_parts(printed).collect::<String>(),
+            "2 tests\nwhy\ntest result: FAILED. 0 passed\n"
+        );
+        let killed = "\nrunning 1 test\nsignal: 11";
+        assert!(
+            failed_parts(killed).any(|part| part.contains("signal: 11")),
+            "a binary without a result failed"
+        );
     }
 }

@@ -9,9 +9,7 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use object::{Object as _, ObjectSection as _};
 
 use super::{Selection, Tally};
-use crate::build;
-use crate::shell::Shell;
-use crate::workspace::Workspace;
+use crate::build::Programs;
 
 /// The section that has the hot path and nothing else.
 const SECTION: &str = ".hot_path";
@@ -29,15 +27,13 @@ const OWN_CSRS: [std::ops::RangeInclusive<u32>; 8] = [
 ];
 
 /// Checks the kernel's file.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+pub(crate) fn run(programs: &Programs, selection: &Selection, tally: &mut Tally) {
     let name = "hot path causes no exit under KVM (C-12)";
     if !selection.has(name) {
         return;
     }
     tally.section("hot path");
-    let check =
-        build::guest_programs(shell, workspace).and_then(|folder| check_file(&folder.join("microkernel")));
-    tally.add(name, check);
+    tally.add(name, check_file(&programs.kernel()));
 }
 
 fn check_file(kernel: &Path) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::{Selection, Tally};
-use crate::packages::{GUEST, HOST, options};
+use crate::packages::{of_guest, of_host, options};
 use crate::shell::Shell;
 use crate::workspace::{GUEST_TARGET, Workspace};
 
@@ -17,7 +17,11 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
     };
     let checks: [(&str, &str, Command); 4] = [
         ("formatting", "cargo-fmt", cargo(&["fmt", "--all", "--check"], vec![])),
-        ("lints, host", "cargo-clippy", cargo(&["clippy", "--quiet", "--all-targets"], options(HOST))),
+        (
+            "lints, host",
+            "cargo-clippy",
+            cargo(&["clippy", "--quiet", "--all-targets"], options(&of_host(workspace))),
+        ),
         (
             "lints, counter",
             "cargo-clippy",
@@ -26,7 +30,10 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
         (
             "lints, guest",
             "cargo-clippy",
-            cargo(&["clippy", "--quiet", "--release", "--target", GUEST_TARGET], options(GUEST)),
+            cargo(
+                &["clippy", "--quiet", "--release", "--target", GUEST_TARGET],
+                options(&of_guest(workspace)),
+            ),
         ),
     ];
     for (name, program, mut command) in checks {
