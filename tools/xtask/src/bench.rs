@@ -15,8 +15,8 @@ use report::{Budgets, Column, Report, Sample};
 use crate::boot;
 use crate::build::{self, Image, Programs};
 use crate::profile;
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// How long a counted run may take; one-instruction blocks make it some fifty times slower than an ordinary one.
 const TIMEOUT: Duration = Duration::from_secs(600);

@@ -7,8 +7,8 @@ use machine::{Counting, Emulator, Line, Machine, Run, Verdict};
 use miette::{IntoDiagnostic, Report, Result, miette};
 
 use crate::build::Image;
-use crate::shell::{Shell, Verbosity, last_lines};
 use crate::symbols;
+use packages::shell::{Shell, Verbosity, last_lines};
 
 /// How many lines of the log an error shows.
 const LOG_LINES: usize = 60;

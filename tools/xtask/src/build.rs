@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use image::{BuildRequest, Form, LoadAddress};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
-use crate::packages;
-use crate::shell::Shell;
+use crate::members;
 use crate::workspace::{GUEST_TARGET, Workspace};
+use packages::shell::Shell;
 
 /// A bootable image, and what is needed to run it and to explain how it ended.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Builds them; cargo shows its progress.
     pub(crate) fn build(shell: &Shell, workspace: &Workspace) -> Result<Self> {
-        let packages = packages::options(&packages::of_guest(workspace));
+        let packages = members::options(&members::of_guest(workspace));
         let mut command = workspace.cargo(shell);
         shell.show(command.args(["build", "--release", "--target", GUEST_TARGET]).args(packages))?;
         Ok(Self { folder: workspace.target().join(GUEST_TARGET).join("release") })
@@ -39,7 +39,7 @@ impl Programs {
 
     /// Returns the kernel's file, linked at 0, with its symbols.
     pub(crate) fn kernel(&self) -> PathBuf {
-        self.folder.join(packages::KERNEL)
+        self.folder.join(members::KERNEL)
     }
 }
 

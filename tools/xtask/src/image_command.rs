@@ -7,8 +7,8 @@ use image::LoadAddress;
 use miette::Result;
 
 use crate::build::{self, Programs};
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// What to make of what.
 #[derive(Debug, Args)]

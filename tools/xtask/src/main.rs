@@ -1,17 +1,16 @@
 //! `cargo xtask`: the one command that sets up, builds, runs, tests and measures Bixi.
 //!
-//! Each sub-command is a module; all of them start programs through [`shell`] and look at files through
+//! Each sub-command is a module; all of them start programs through [`packages::shell`] and look at files through
 //! [`workspace`]. `--help` of each teaches what it does.
 
 mod bench;
 mod boot;
 mod build;
 mod image_command;
-mod packages;
+mod members;
 mod profile;
 mod run;
 mod setup;
-mod shell;
 mod symbols;
 mod test;
 mod workspace;
@@ -23,9 +22,9 @@ use miette::Result;
 
 use bench::BenchArguments;
 use image_command::ImageArguments;
+use packages::host::Host;
+use packages::shell::{Shell, Verbosity};
 use run::RunArguments;
-use setup::Host;
-use shell::{Shell, Verbosity};
 use test::TestArguments;
 use workspace::Workspace;
 

@@ -10,8 +10,8 @@ use miette::Result;
 
 use crate::boot;
 use crate::build::{self, Programs};
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// What to boot.
 #[derive(Debug, Args)]

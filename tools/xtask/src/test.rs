@@ -16,8 +16,8 @@ use clap::Args;
 use miette::Result;
 
 use crate::build::Programs;
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 pub(crate) use tally::Tally;
 
 /// What to test.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::Shell;
+use packages::shell::Shell;
 
 /// The target of the kernel and the servers; its assembler takes FP, LSX and LASX instructions as it is.
 pub(crate) const GUEST_TARGET: &str = "loongarch64-unknown-none-softfloat";

@@ -3,22 +3,17 @@
 //! Each need looks at the real state (the compiler compiles, the emulator answers), never at a note that it was
 //! installed once. Nothing is printed and no package command runs when nothing is missing.
 
-mod apt;
-mod apt_source;
-mod host;
-mod progress;
 mod qemu;
 mod rust_source;
 mod rust_target;
 #[cfg(test)]
 mod stand_in;
-mod version;
 
 use miette::Result;
 
-use crate::shell::Shell;
 use crate::workspace::Workspace;
-pub(crate) use host::Host;
+use packages::host::Host;
+use packages::shell::Shell;
 
 /// Provides everything that is missing; called first by every command.
 pub(crate) fn ensure(shell: &Shell, workspace: &Workspace, host: &Host) -> Result<()> {

@@ -2,12 +2,12 @@
 
 use miette::{Result, miette};
 
-use super::apt::{MachineSources, PrivateApt, newest_from};
-use super::host::Host;
-use super::progress::Progress;
-use super::version::Version;
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::apt::{PrivateApt, Reads, newest_from};
+use packages::host::Host;
+use packages::progress::Progress;
+use packages::shell::Shell;
+use packages::version::Version;
 
 /// The oldest emulator that runs the tests: its plugins can add to counters without a call (API version 4).
 const OLDEST: Version = Version(10, 0, 0);
@@ -70,19 +70,19 @@ fn state(shell: &Shell) -> State {
 /// Takes the machine's own package if that is new enough, else the one of its suite's backports.
 fn install(shell: &Shell, workspace: &Workspace, host: &Host) -> Result<()> {
     let _progress = Progress::start(shell, "installing QEMU for LoongArch");
-    let own = PrivateApt::open(shell, workspace, host, None, MachineSources::Included)?;
+    let own = PrivateApt::open(shell, &workspace.setup_folder(), host, Reads::Machine)?;
     if newest_from(&own.versions(PACKAGE)?, OLDEST).is_some() {
-        return own.install(PACKAGE, None);
+        return own.install(&[PACKAGE], None);
     }
     let suite = host
         .debian_suite()
         .ok_or_else(|| miette!("this machine's packages have no {PACKAGE} that is new enough"))?;
     let backports = format!("{suite}-backports");
-    let apt = PrivateApt::open(shell, workspace, host, Some(&backports), MachineSources::Included)?;
+    let apt = PrivateApt::open(shell, &workspace.setup_folder(), host, Reads::MachineAnd(&backports))?;
     if newest_from(&apt.versions(PACKAGE)?, OLDEST).is_none() {
         return Err(miette!("neither {suite} nor {backports} has a {PACKAGE} that is new enough"));
     }
-    apt.install(PACKAGE, Some(&backports))
+    apt.install(&[PACKAGE], Some(&backports))
 }
 
 fn by_hand(state: &State, error: &str, detail: Option<Box<dyn std::fmt::Display + '_>>) -> miette::Report {
@@ -99,9 +99,9 @@ fn by_hand(state: &State, error: &str, detail: Option<Box<dyn std::fmt::Display 
 
 #[cfg(test)]
 mod tests {
-    use super::super::host::Rustup;
     use super::super::stand_in::StandIn;
     use super::*;
+    use packages::host::Rustup;
 
     /// Installs an emulator of the version that stands in the file `offered`, and notes how it was called.
     const APT_GET: &str = "echo \"$@\" >> HERE/apt-get-calls\n\

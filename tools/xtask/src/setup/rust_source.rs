@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
-use super::apt::{MachineSources, PrivateApt};
-use super::host::Host;
-use super::progress::Progress;
-use super::version::Version;
-use crate::shell::Shell;
 use crate::workspace::{GUEST_TARGET, Workspace};
+use packages::apt::{PrivateApt, Reads};
+use packages::host::Host;
+use packages::progress::Progress;
+use packages::shell::Shell;
+use packages::version::Version;
 
 /// Suites that carry Rust's source in several versions, the likeliest first.
 const SUITES: [&str; 3] = ["trixie-backports", "forky", "sid"];
@@ -53,7 +53,7 @@ fn unpack(
 
 fn find_package(shell: &Shell, workspace: &Workspace, host: &Host, version: Version) -> Result<PathBuf> {
     for suite in SUITES {
-        let apt = PrivateApt::open(shell, workspace, host, Some(suite), MachineSources::LeftOut)?;
+        let apt = PrivateApt::open(shell, &workspace.setup_folder(), host, Reads::Suite(suite))?;
         let offered = apt.versions("rust-src")?;
         if let Some(exact) = offered.iter().find(|offer| Version::find(offer) == Some(version)) {
             return apt.download("rust-src", exact);

@@ -5,12 +5,12 @@
 
 use miette::{Result, miette};
 
-use super::host::{Host, Rustup};
-use super::progress::Progress;
 use super::rust_source;
-use super::version::Version;
-use crate::shell::Shell;
 use crate::workspace::{GUEST_TARGET, Workspace};
+use packages::host::{Host, Rustup};
+use packages::progress::Progress;
+use packages::shell::Shell;
+use packages::version::Version;
 
 /// The oldest compiler that builds this project.
 const OLDEST_COMPILER: Version = Version(1, 95, 0);

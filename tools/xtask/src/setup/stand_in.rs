@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::host::{Host, Rustup};
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::host::{Host, Rustup};
+use packages::shell::Shell;
 
 /// A machine that has the programs it is given, and of the real one only the shell's usual tools.
 pub(crate) struct StandIn {
@@ -22,7 +22,7 @@ impl StandIn {
             std::fs::create_dir_all(machine.path(folder)).unwrap();
         }
         for tool in ["cat", "chmod", "grep", "ls", "sh", "touch"] {
-            let real = Shell::new(crate::shell::Verbosity::Quiet).find(tool).unwrap();
+            let real = Shell::new(packages::shell::Verbosity::Quiet).find(tool).unwrap();
             std::os::unix::fs::symlink(real, machine.path("tools").join(tool)).unwrap();
         }
         std::fs::write(machine.path("os-release"), "ID=debian\nVERSION_CODENAME=bookworm\n").unwrap();

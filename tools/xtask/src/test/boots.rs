@@ -9,8 +9,8 @@ use super::guest::LOAD_ADDRESSES;
 use super::{Campaign, Selection, Tally};
 use crate::boot;
 use crate::build::{self, Programs};
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// How long one boot may take.
 const TIMEOUT: Duration = Duration::from_secs(300);

@@ -5,8 +5,8 @@ use miette::{Result, miette};
 use super::{Selection, Tally};
 use crate::bench::{Bench, Suite, check_budgets, same_minimum_and_median};
 use crate::build::Programs;
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// Measures IPC twice.
 pub(crate) fn run(

@@ -9,8 +9,8 @@ use machine::{Run, Verdict};
 use super::{Selection, Tally};
 use crate::boot;
 use crate::build::{self, Programs};
-use crate::shell::Shell;
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// How long all guest tests together may take.
 const TIMEOUT: Duration = Duration::from_secs(300);

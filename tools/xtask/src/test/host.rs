@@ -1,9 +1,9 @@
 //! Owns the tests that run on the developer's machine: cargo runs them, their closing lines are counted.
 
 use super::{Selection, Tally};
-use crate::packages::{of_host, options};
-use crate::shell::Shell;
+use crate::members::{of_host, options};
 use crate::workspace::Workspace;
+use packages::shell::Shell;
 
 /// Runs them.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {

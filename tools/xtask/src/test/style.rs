@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use super::{Selection, Tally};
-use crate::packages::{of_guest, of_host, options};
-use crate::shell::Shell;
+use crate::members::{of_guest, of_host, options};
 use crate::workspace::{GUEST_TARGET, Workspace};
+use packages::shell::Shell;
 
 /// Runs them.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {

@@ -9,11 +9,11 @@ use crate::shell::{Shell, Verbosity};
 
 /// A step of setup that is under way; dropping it takes its spinner away.
 #[derive(Debug)]
-pub(crate) struct Progress(Option<ProgressBar>);
+pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
     /// Says what is being done.
-    pub(crate) fn start(shell: &Shell, what: &str) -> Self {
+    pub fn start(shell: &Shell, what: &str) -> Self {
         if shell.verbosity() == Verbosity::Verbose || !std::io::stderr().is_terminal() {
             eprintln!("setup: {what}");
             return Self(None);

@@ -9,7 +9,7 @@ use crate::shell::Shell;
 
 /// Whether this machine's rustup may download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rustup {
+pub enum Rustup {
     /// rustup is here and nothing forbids it to fetch.
     MayFetch,
     /// rustup is not here, or `RUSTUP_AUTO_INSTALL=0` says that the Rust installation is not its to change.
@@ -18,18 +18,18 @@ pub(crate) enum Rustup {
 
 /// The developer's machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Host {
+pub struct Host {
     /// Whether `rustup target add` may be used.
-    pub(crate) rustup: Rustup,
+    pub rustup: Rustup,
     /// The folder with apt's configuration, `/etc/apt` everywhere but in tests.
-    pub(crate) apt_folder: PathBuf,
+    pub apt_folder: PathBuf,
     /// The file that names the distribution, `/etc/os-release` everywhere but in tests.
-    pub(crate) os_release: PathBuf,
+    pub os_release: PathBuf,
 }
 
 impl Host {
     /// Looks at the machine that this runs on.
-    pub(crate) fn detect(shell: &Shell) -> Self {
+    pub fn detect(shell: &Shell) -> Self {
         let forbidden = std::env::var_os("RUSTUP_AUTO_INSTALL").is_some_and(|value| value == "0");
         let rustup = match shell.find("rustup") {
             Some(_) if !forbidden => Rustup::MayFetch,
@@ -39,7 +39,7 @@ impl Host {
     }
 
     /// Returns the distribution's code name, such as `bookworm`, if it is Debian.
-    pub(crate) fn debian_suite(&self) -> Option<String> {
+    pub fn debian_suite(&self) -> Option<String> {
         debian_suite(&std::fs::read_to_string(&self.os_release).ok()?)
     }
 }
@@ -55,7 +55,10 @@ fn debian_suite(os_release: &str) -> Option<String> {
 }
 
 /// Prepares a command that changes the machine: as it is for root, through sudo for others.
-pub(crate) fn as_root(shell: &Shell, program: &str) -> Result<Command> {
+///
+/// # Errors
+/// This user is not root and there is no sudo.
+pub fn as_root(shell: &Shell, program: &str) -> Result<Command> {
     if rustix::process::geteuid().is_root() {
         return Ok(shell.command(program));
     }

@@ -4,11 +4,11 @@ use std::fmt;
 
 /// A version of three numbers; later ones compare greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(pub(crate) u32, pub(crate) u32, pub(crate) u32);
+pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
     /// Returns the first version in a text: `rustc 1.95.0 (…)`, `1:10.0.2+ds-2`, `QEMU emulator version 10.0.2`.
-    pub(crate) fn find(text: &str) -> Option<Self> {
+    pub fn find(text: &str) -> Option<Self> {
         text.split(|c: char| !(c.is_ascii_digit() || c == '.')).find_map(|word| {
             let mut numbers = word.split('.').map(|number| number.parse().ok());
             Some(Self(numbers.next()??, numbers.next()??, numbers.next().flatten().unwrap_or(0)))

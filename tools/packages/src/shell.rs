@@ -1,4 +1,4 @@
-//! Owns how xtask starts other programs: every command goes through [`Shell`], so `--verbose` shows all of them.
+//! Owns how the tools start other programs: every command goes through [`Shell`], so `--verbose` shows all of them.
 //!
 //! A command's output is kept and shown only when it fails, unless the caller asks to see it as it comes.
 
@@ -9,9 +9,9 @@ use std::process::{Command, Output, Stdio};
 
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
-/// How much of what xtask does it tells.
+/// How much of what a tool does it tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verbosity {
+pub enum Verbosity {
     /// Results only.
     Quiet,
     /// Every command that is executed, and the guest's log.
@@ -20,7 +20,7 @@ pub(crate) enum Verbosity {
 
 /// Starts programs, and says so when asked to.
 #[derive(Debug, Clone)]
-pub(crate) struct Shell {
+pub struct Shell {
     verbosity: Verbosity,
     /// The search path that programs are looked up in; tests put stand-ins here.
     path: OsString,
@@ -28,43 +28,48 @@ pub(crate) struct Shell {
 
 impl Shell {
     /// Returns a shell that looks programs up in this process's own `PATH`.
-    pub(crate) fn new(verbosity: Verbosity) -> Self {
+    pub fn new(verbosity: Verbosity) -> Self {
         Self { verbosity, path: std::env::var_os("PATH").unwrap_or_default() }
     }
 
     /// Returns a shell that knows only the programs of the given search path.
-    #[cfg(test)]
-    pub(crate) fn with_path(path: impl Into<OsString>) -> Self {
+    pub fn with_path(path: impl Into<OsString>) -> Self {
         Self { verbosity: Verbosity::Quiet, path: path.into() }
     }
 
-    /// Returns how talkative the user wants xtask to be.
-    pub(crate) fn verbosity(&self) -> Verbosity {
+    /// Returns how talkative the user wants the tool to be.
+    pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
     /// Returns where a program lies, or nothing if it is not installed.
-    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
+    pub fn find(&self, program: &str) -> Option<PathBuf> {
         std::env::split_paths(&self.path).map(|folder| folder.join(program)).find(|file| {
             file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
         })
     }
 
     /// Prepares a command that starts the named program of this shell's search path.
-    pub(crate) fn command(&self, program: &str) -> Command {
+    pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.find(program).unwrap_or_else(|| program.into()));
         command.env("PATH", &self.path).stdin(Stdio::null());
         command
     }
 
     /// Runs a command to its end and returns what it printed, however it ended.
-    pub(crate) fn output(&self, command: &mut Command) -> Result<Output> {
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn output(&self, command: &mut Command) -> Result<Output> {
         self.announce(command);
         command.output().into_diagnostic().wrap_err_with(|| format!("cannot start `{}`", words(command)))
     }
 
     /// Runs a command to its end and returns its standard output; failing is an error with what it printed.
-    pub(crate) fn read(&self, command: &mut Command) -> Result<String> {
+    ///
+    /// # Errors
+    /// It cannot be started, or it fails.
+    pub fn read(&self, command: &mut Command) -> Result<String> {
         let output = self.output(command)?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -79,7 +84,10 @@ impl Shell {
     }
 
     /// Runs a command whose output the user sees as it comes; failing is an error.
-    pub(crate) fn show(&self, command: &mut Command) -> Result<()> {
+    ///
+    /// # Errors
+    /// It cannot be started, or it fails.
+    pub fn show(&self, command: &mut Command) -> Result<()> {
         self.announce(command);
         let status = command
             .status()
@@ -89,7 +97,7 @@ impl Shell {
     }
 
     /// Says what is started, to a user who wants to know.
-    pub(crate) fn announce(&self, command: &Command) {
+    pub fn announce(&self, command: &Command) {
         if self.verbosity == Verbosity::Verbose {
             eprintln!("+ {}", words(command));
         }
@@ -117,7 +125,7 @@ fn quoted(word: &OsStr) -> String {
 }
 
 /// Returns the end of a text, at most `count` lines of it.
-pub(crate) fn last_lines(text: &str, count: usize) -> String {
+pub fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines.get(lines.len().saturating_sub(count)..).unwrap_or_default().join("\n")
 }
