@@ -13,14 +13,14 @@ pub const IPC_BUFFER_ADDRESS: u64 = 0x1_0001_0000;
 /// One past a server's stack, which is [`STACK_BYTES`] with an unmapped page below.
 pub const STACK_TOP: u64 = 0x1_1000_0000;
 /// Bytes of a server's stack.
-pub const STACK_BYTES: u64 = 0x2_0000;
+pub const STACK_BYTES: u64 = 0x4_0000;
 /// Where the pages of a server's devices begin.
 pub const DEVICES_ADDRESS: u64 = 0x1_8000_0000;
 /// Where a server's rings begin; each channel has [`RING_STRIDE`] bytes of addresses.
 pub const RINGS_ADDRESS: u64 = 0x1_9000_0000;
 /// Bytes of addresses from one ring to the next.
 pub const RING_STRIDE: u64 = 0x100_0000;
-/// From here to 0x2_0000_0000 root maps nothing: a server's own memory.
+/// From here on root maps nothing: a server's own memory.
 pub const FREE_ADDRESS: u64 = 0x1_c000_0000;
 /// `ServerInfo::magic`.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"BIXISERV");

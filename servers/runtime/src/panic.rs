@@ -11,12 +11,6 @@ use abi::{CPtr, Syscall};
 use crate::message::{Buffer, info};
 use crate::trap::{Arguments, trap};
 
-#[cfg(target_os = "none")]
-#[panic_handler]
-fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
-    last_words(format_args!("{information}"))
-}
-
 /// Tells root what went wrong, and stops.
 pub fn last_words(what: fmt::Arguments<'_>) -> ! {
     let mut text = Text { bytes: [0; parent::TEXT_BYTES], length: 0 };

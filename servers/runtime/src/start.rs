@@ -7,25 +7,40 @@
 #![cfg_attr(target_os = "none", expect(unsafe_code, reason = "the first instruction"))]
 
 /// Makes `main(server: Server) -> u8` the server's beginning; what it answers is the server's status.
+///
+/// A panic becomes the server's last words to root ([`crate::panic`]).
 #[macro_export]
 macro_rules! server_main {
     ($main:path) => {
+        #[cfg(target_os = "none")]
+        #[panic_handler]
+        fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
+            $crate::panic::last_words(format_args!("{information}"))
+        }
+
         #[expect(unsafe_code, reason = "the entry point calls it by name")]
         #[unsafe(no_mangle)]
         extern "C" fn bixi_server_main(argument: u64) -> ! {
             let main: fn($crate::server::Server) -> u8 = $main;
             match $crate::server::Server::at_start(argument) {
                 Some(server) => $crate::server::exit(main(server)),
-                None => panic!("no server information at {argument:#x}"),
+                None => $crate::panic::last_words(format_args!("no server information at {argument:#x}")),
             }
         }
     };
 }
 
-/// Makes `main(argument: u64) -> !` root's beginning.
+/// Makes `main(argument: u64) -> !` root's beginning, and `panicked` what its panics become: it has no parent.
 #[macro_export]
 macro_rules! root_main {
-    ($main:path) => {
+    ($main:path, $panicked:path) => {
+        #[cfg(target_os = "none")]
+        #[panic_handler]
+        fn panic(information: &core::panic::PanicInfo<'_>) -> ! {
+            let panicked: fn(core::fmt::Arguments<'_>) -> ! = $panicked;
+            panicked(format_args!("{information}"))
+        }
+
         #[expect(unsafe_code, reason = "the entry point calls it by name")]
         #[unsafe(no_mangle)]
         extern "C" fn bixi_server_main(argument: u64) -> ! {

@@ -125,6 +125,17 @@ pub fn thread_pointer() -> u64 {
     0
 }
 
+/// Makes instructions that this core has written visible to its own fetch (manual volume 1, §2.2.8.2).
+#[cfg(target_arch = "loongarch64")]
+pub fn instruction_barrier() {
+    // SAFETY: a barrier.
+    unsafe { core::arch::asm!("ibar 0", options(nostack, preserves_flags)) }
+}
+
+/// A host test executes nothing that it writes.
+#[cfg(not(target_arch = "loongarch64"))]
+pub fn instruction_barrier() {}
+
 /// The stable counter (`rdtime.d`), in ticks.
 #[inline(always)]
 #[cfg(target_arch = "loongarch64")]
