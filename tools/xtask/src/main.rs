@@ -18,7 +18,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use miette::Result;
+use miette::{MietteHandlerOpts, Result};
 
 use bench::BenchArguments;
 use image_command::ImageArguments;
@@ -75,6 +75,8 @@ enum SubCommand {
 }
 
 fn main() -> Result<ExitCode> {
+    // A log in an error keeps its lines as they are; the terminal wraps them.
+    miette::set_hook(Box::new(|_| Box::new(MietteHandlerOpts::new().wrap_lines(false).build())))?;
     let arguments = Arguments::parse();
     let shell = Shell::new(if arguments.verbose { Verbosity::Verbose } else { Verbosity::Quiet });
     let workspace = Workspace::new();

@@ -3,24 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use addr2line::Loader;
 use counter::class::Class;
-use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use miette::{IntoDiagnostic, Result, WrapErr};
 
 use crate::build::Image;
-use crate::symbols::function_at;
+use crate::symbols::Symbols;
 
 /// Writes `label address count function`, summed over all samples of a label, in the order of addresses.
 pub(crate) fn write(histogram: &Path, image: &Image, to: &Path) -> Result<()> {
     let text =
         std::fs::read_to_string(histogram).into_diagnostic().wrap_err("the counter wrote no histogram")?;
-    let symbols = Loader::new(&image.kernel)
-        .map_err(|error| miette!("cannot read the symbols of {}: {error}", image.kernel.display()))?;
+    let kernel = std::fs::read(&image.kernel).into_diagnostic().wrap_err("cannot read the kernel")?;
+    let symbols = Symbols::of(&kernel)?;
     let mut lines = String::new();
     for ((label, address), count) in sums(&text) {
         let linked = address.wrapping_sub(image.load_address.in_window());
         let function = match Class::of(address) {
-            Class::Kernel => function_at(&symbols, linked).unwrap_or_default(),
+            Class::Kernel => symbols.function(linked).unwrap_or_default(),
             Class::Physical => "(TLB refill)".to_owned(),
             Class::Host | Class::User => String::new(),
         };

@@ -1,63 +1,113 @@
 //! Owns giving names to the addresses of a kernel's crash report.
 //!
-//! The kernel prints addresses as they are in its ELF file (it is linked at 0), one `  at 0x…` line a frame.
+//! The kernel prints addresses as they are in its ELF file (it is linked at 0), one `  at 0x…` line a frame. Its debug
+//! information is read as it stands: the file carries relocations too, for the image tool, and they are applied already.
 
 use std::path::Path;
 
-use addr2line::Loader;
-use addr2line::fallible_iterator::FallibleIterator as _;
+use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
+use addr2line::{Context, Frame};
+use miette::{IntoDiagnostic, Result};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use rustc_demangle::demangle;
 
-/// Adds function, file and line to each frame of a crash report; anything else stays as it is.
-pub(crate) fn name_addresses(log: &str, kernel: &Path) -> String {
-    if !log.lines().any(|line| frame_address(line).is_some()) {
-        return log.to_owned();
+type Bytes<'a> = EndianSlice<'a, LittleEndian>;
+
+/// The names in an ELF file.
+pub(crate) struct Symbols<'a> {
+    lines: Context<Bytes<'a>>,
+    /// Where each function or label of assembly begins, in ascending order.
+    beginnings: Vec<(u64, String)>,
+}
+
+impl<'a> Symbols<'a> {
+    /// Reads them from an ELF file's bytes.
+    pub(crate) fn of(bytes: &'a [u8]) -> Result<Self> {
+        let elf = object::File::parse(bytes).into_diagnostic()?;
+        let section = |id: SectionId| -> Result<Bytes<'a>> {
+            let found = elf.section_by_name(id.name());
+            let data = found.map(|section| section.data()).transpose().into_diagnostic()?;
+            Ok(EndianSlice::new(data.unwrap_or_default(), LittleEndian))
+        };
+        let lines = Context::from_dwarf(Dwarf::load(section)?).into_diagnostic()?;
+        let named = |symbol: &object::Symbol<'_, '_>| {
+            let name = symbol.name().ok().filter(|name| !name.is_empty() && !name.starts_with(".L"))?;
+            symbol.section_index().map(|_| (symbol.address(), format!("{:#}", demangle(name))))
+        };
+        let mut beginnings: Vec<_> = elf.symbols().filter_map(|symbol| named(&symbol)).collect();
+        beginnings.sort();
+        Ok(Self { lines, beginnings })
     }
-    let Ok(symbols) = Loader::new(kernel) else { return log.to_owned() };
-    let named = log.lines().map(|line| match frame_address(line) {
-        Some(address) => format!("{line}{}", names(&symbols, address)),
-        None => line.to_owned(),
-    });
-    named.collect::<Vec<_>>().join("\n")
-}
 
-/// Returns the function that an address of the kernel's file lies in.
-pub(crate) fn function_at(symbols: &Loader, address: u64) -> Option<String> {
-    let mut frames = symbols.find_frames(address).ok()?;
-    let frame = frames.next().ok()??;
-    let name = frame.function.and_then(|function| function.demangle().ok().map(|name| name.into_owned()));
-    name.or_else(|| {
-        symbols.find_symbol(address).map(|name| addr2line::demangle_auto(name.into(), None).into_owned())
-    })
-}
-
-/// Reads `  at 0x1234`.
-fn frame_address(line: &str) -> Option<u64> {
-    let digits = line.trim_end().strip_prefix("  at 0x")?;
-    u64::from_str_radix(digits, 16).ok()
-}
-
-/// Writes the functions at an address, the innermost first: one that was inlined stands before who took it in.
-fn names(symbols: &Loader, address: u64) -> String {
-    let Ok(frames) = symbols.find_frames(address) else { return String::new() };
-    let of_frame = |frame: addr2line::Frame<'_, _>| {
-        let name = frame.function.and_then(|function| function.demangle().ok().map(|name| name.into_owned()));
-        let place =
-            frame.location.and_then(|place| Some(format!(" ({}:{})", short(place.file?), place.line?)));
-        Ok(format!(" {}{}", name.unwrap_or_default(), place.unwrap_or_default()))
-    };
-    let named: Vec<String> = frames.map(of_frame).collect().unwrap_or_default();
-    let named: Vec<String> = named.into_iter().filter(|text| text.trim() != "").collect();
-    if !named.is_empty() {
-        return named.join("\n      inlined in");
+    /// Returns the function that an address lies in; of one that was taken into another, itself.
+    pub(crate) fn function(&self, address: u64) -> Option<String> {
+        self.frames(address).into_iter().find_map(|(name, _)| name).or_else(|| self.beginning(address))
     }
-    // Assembly has no debug information, but its symbols have names.
-    symbols.find_symbol(address).map(|name| format!(" {name}")).unwrap_or_default()
+
+    /// Returns the functions at an address, each with its place: one that was inlined stands before who took it in.
+    fn frames(&self, address: u64) -> Vec<(Option<String>, Option<String>)> {
+        let Ok(mut frames) = self.lines.find_frames(address).skip_all_loads() else { return Vec::new() };
+        let mut named = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            named.push((function_name(&frame), place(&frame)));
+        }
+        named
+    }
+
+    /// Returns the last name that begins at or before an address: assembly has no debug information.
+    fn beginning(&self, address: u64) -> Option<String> {
+        let after = self.beginnings.partition_point(|(beginning, _)| *beginning <= address);
+        self.beginnings.get(after.checked_sub(1)?).map(|(_, name)| name.clone())
+    }
+
+    /// Writes all that is known of an address.
+    fn describe(&self, address: u64) -> String {
+        let frames: Vec<_> = self.frames(address).into_iter().filter(|(name, _)| name.is_some()).collect();
+        if frames.is_empty() {
+            return self.beginning(address).unwrap_or_default();
+        }
+        let texts = frames.into_iter().map(|(name, place)| {
+            let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+            name.unwrap_or_default() + &place
+        });
+        texts.collect::<Vec<_>>().join("\n      inlined in ")
+    }
+}
+
+fn function_name(frame: &Frame<'_, Bytes<'_>>) -> Option<String> {
+    let name = frame.function.as_ref()?.raw_name().ok()?;
+    Some(format!("{:#}", demangle(&name)))
+}
+
+fn place(frame: &Frame<'_, Bytes<'_>>) -> Option<String> {
+    let location = frame.location.as_ref()?;
+    Some(format!("{}:{}", short(location.file?), location.line?))
 }
 
 /// Shows a path from the folder of the source tree on; the rest is the same for all of them.
 fn short(file: &str) -> &str {
     let folders = ["microkernel/src/", "servers/", "library/"];
     folders.iter().find_map(|folder| file.find(folder).and_then(|place| file.get(place..))).unwrap_or(file)
+}
+
+/// Adds function, file and line to each frame of a crash report; anything else stays as it is.
+pub(crate) fn name_addresses(log: &str, kernel: &Path) -> String {
+    if !log.lines().any(|line| frame_address(line).is_some()) {
+        return log.to_owned();
+    }
+    let bytes = std::fs::read(kernel).unwrap_or_default();
+    let Ok(symbols) = Symbols::of(&bytes) else { return log.to_owned() };
+    let named = log.lines().map(|line| match frame_address(line) {
+        Some(address) => format!("{} {}", line.trim_end(), symbols.describe(address)),
+        None => line.to_owned(),
+    });
+    named.collect::<Vec<_>>().join("\n")
+}
+
+/// Reads `  at 0x1234`.
+fn frame_address(line: &str) -> Option<u64> {
+    let digits = line.trim_end().strip_prefix("  at 0x")?;
+    u64::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]
@@ -80,7 +130,6 @@ mod tests {
 
     #[test]
     fn a_frame_gets_the_name_of_its_function() {
-        use object::{Object as _, ObjectSymbol as _};
         assert_eq!(marker(), 17);
         let own = std::env::current_exe().unwrap();
         let bytes = std::fs::read(&own).unwrap();
@@ -91,7 +140,7 @@ mod tests {
         let named = name_addresses(&format!("PANIC: test\n  at {address:#x}\nr0 0"), &own);
         assert!(named.contains("symbols::tests::marker (") && named.contains("symbols.rs:"), "{named}");
         assert!(named.starts_with("PANIC: test\n") && named.ends_with("\nr0 0"), "{named}");
-        assert!(function_at(&Loader::new(&own).unwrap(), address).unwrap().ends_with("marker"));
+        assert!(Symbols::of(&bytes).unwrap().function(address).unwrap().ends_with("marker"));
     }
 
     #[test]
