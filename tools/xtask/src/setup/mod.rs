@@ -6,8 +6,6 @@
 mod qemu;
 mod rust_source;
 mod rust_target;
-#[cfg(test)]
-mod stand_in;
 
 use miette::Result;
 

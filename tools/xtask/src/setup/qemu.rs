@@ -99,7 +99,8 @@ fn by_hand(state: &State, error: &str, detail: Option<Box<dyn std::fmt::Display 
 
 #[cfg(test)]
 mod tests {
-    use super::super::stand_in::StandIn;
+    use packages::stand_in::StandIn;
+
     use super::*;
     use packages::host::Rustup;
 
@@ -120,7 +121,11 @@ mod tests {
     }
 
     fn ensure_on(machine: &StandIn) -> Result<()> {
-        ensure(&machine.shell(), &machine.workspace(), &machine.host(Rustup::MayNotFetch))
+        ensure(
+            &machine.shell(),
+            &Workspace::at(&machine.path("checkout")),
+            &machine.host(Rustup::MayNotFetch),
+        )
     }
 
     #[test]
@@ -143,14 +148,14 @@ mod tests {
         let calls = machine.read("apt-get-calls");
         let install = calls.lines().last().unwrap();
         assert!(install.ends_with("--target-release bookworm-backports qemu-system-misc"), "{install}");
-        let own_state = machine.workspace().setup_folder().display().to_string();
+        let own_state = Workspace::at(&machine.path("checkout")).setup_folder().display().to_string();
         for call in calls.lines() {
             assert!(
                 call.contains(&format!("Dir::State::Lists={own_state}")),
                 "the user's apt stays as it is: {call}"
             );
         }
-        let source = machine.workspace().setup_folder();
+        let source = Workspace::at(&machine.path("checkout")).setup_folder();
         let source = source.join("apt/bookworm-backports/sources.d/bixi-other-suite.sources");
         let source = std::fs::read_to_string(source).unwrap();
         assert!(source.contains("http://mirror.example/debian") && source.contains("Signed-By: /keys.gpg"));

@@ -86,7 +86,8 @@ fn by_hand(error: &miette::Report) -> miette::Report {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stand_in::StandIn;
+    use packages::stand_in::StandIn;
+
     use super::*;
 
     const RUSTUP: &str = "echo \"$@\" >> HERE/added";
@@ -100,7 +101,7 @@ mod tests {
     }
 
     fn ensure_on(machine: &StandIn, rustup: Rustup) -> Result<()> {
-        ensure(&machine.shell(), &machine.workspace(), &machine.host(rustup))
+        ensure(&machine.shell(), &Workspace::at(&machine.path("checkout")), &machine.host(rustup))
     }
 
     #[test]

@@ -1,28 +1,31 @@
-//! Owns machines for setup's tests: folders of small scripts that stand in for the programs that setup calls.
+//! Owns machines for tests: folders of small scripts that stand in for the programs that setup calls.
+
+#![expect(clippy::unwrap_used, reason = "only tests use this, and they end when it fails")]
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::workspace::Workspace;
-use packages::host::{Host, Rustup};
-use packages::shell::Shell;
+use crate::host::{Host, Rustup};
+use crate::shell::{Shell, Verbosity};
 
 /// A machine that has the programs it is given, and of the real one only the shell's usual tools.
-pub(crate) struct StandIn {
+#[derive(Debug)]
+pub struct StandIn {
     folder: tempfile::TempDir,
 }
 
 impl StandIn {
     /// Makes a machine without programs, whose apt has one Debian 12 source.
-    pub(crate) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "it makes a folder")]
+    pub fn new() -> Self {
         let machine = Self { folder: tempfile::tempdir().unwrap() };
         for folder in ["bin", "tools", "apt/sources.list.d", "checkout"] {
             std::fs::create_dir_all(machine.path(folder)).unwrap();
         }
         for tool in ["cat", "chmod", "grep", "ls", "sh", "touch"] {
-            let real = Shell::new(packages::shell::Verbosity::Quiet).find(tool).unwrap();
+            let real = Shell::new(Verbosity::Quiet).find(tool).unwrap();
             std::os::unix::fs::symlink(real, machine.path("tools").join(tool)).unwrap();
         }
         std::fs::write(machine.path("os-release"), "ID=debian\nVERSION_CODENAME=bookworm\n").unwrap();
@@ -32,7 +35,7 @@ impl StandIn {
     }
 
     /// Adds a program; `HERE` in its script stands for the machine's folder.
-    pub(crate) fn with(self, program: &str, script: &str) -> Self {
+    pub fn with(self, program: &str, script: &str) -> Self {
         let file = self.path("bin").join(program);
         let script = script.replace("HERE", &self.folder.path().display().to_string());
         // Written by another process: a file that this one has open for writing cannot be executed, and a child that
@@ -46,27 +49,22 @@ impl StandIn {
     }
 
     /// Returns a path on this machine.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Returns what a script has written to a file in the machine's folder.
-    pub(crate) fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
     /// Returns a shell that knows this machine's programs only.
-    pub(crate) fn shell(&self) -> Shell {
+    pub fn shell(&self) -> Shell {
         Shell::with_path(std::env::join_paths([self.path("bin"), self.path("tools")]).unwrap())
     }
 
     /// Returns the machine as setup sees it.
-    pub(crate) fn host(&self, rustup: Rustup) -> Host {
+    pub fn host(&self, rustup: Rustup) -> Host {
         Host { rustup, apt_folder: self.path("apt"), os_release: self.path("os-release") }
-    }
-
-    /// Returns a checkout on this machine.
-    pub(crate) fn workspace(&self) -> Workspace {
-        Workspace::at(Path::new(&self.path("checkout")))
     }
 }
