@@ -16,6 +16,7 @@
 
 pub mod address;
 pub mod arch;
+pub mod boot;
 pub mod capability;
 pub mod entry;
 pub mod event_log;

@@ -29,6 +29,7 @@ macro_rules! objects {
 }
 objects!(
     Cell<u64>,
+    Cell<abi::boot_info::BootInfo>,
     crate::capability::cap::Slot,
     super::asid::AsidPool,
     super::endpoint::Endpoint,

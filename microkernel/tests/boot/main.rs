@@ -1,0 +1,6 @@
+//! Host tests of the core's boot: a mock is started, and what root has is compared with what there was.
+
+#[cfg(test)]
+mod archive;
+#[cfg(test)]
+mod stories;
