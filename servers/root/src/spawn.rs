@@ -181,7 +181,7 @@ impl Building<'_, '_> {
             ipc_buffer: IPC_BUFFER_ADDRESS,
             pc: entry,
             stack_top: STACK_TOP,
-            argument: SERVER_INFO_ADDRESS,
+            arguments: [SERVER_INFO_ADDRESS, 0, 0, 0],
             fault_handler,
             authority: TCB,
             priority: u64::from(server.priority),

@@ -11,6 +11,8 @@ use crate::trap::{Arguments, trap};
 pub const COUNT: usize = 32;
 /// Index of the pc.
 pub const PC: usize = 0;
+/// Index of `$tp`.
+pub const TP: usize = 2;
 /// Index of `$sp`.
 pub const SP: usize = 3;
 /// Index of `$a0`.

@@ -12,7 +12,7 @@ use pastey::paste;
 
 use crate::error::InvocationError;
 use crate::message::{Buffer, info};
-use crate::trap::{Arguments, Received, Words, trap};
+use crate::trap::{Arguments, Received, Words, trap, trap_to};
 
 macro_rules! define_capabilities {
     ($($name:ident = $number:literal, $size:ident $(($($arg:literal),*))?, $doc:literal;)*) => {
@@ -193,16 +193,17 @@ impl Endpoint {
     /// NBSend to `destination`, then Recv here, in one call.
     #[inline(never)]
     pub fn nb_send_recv(self, destination: CPtr, reply: Reply, info: MessageInfo, words: Words) -> Received {
-        trap(
+        trap_to(
+            destination,
             Syscall::NBSendRecv,
-            Arguments { reply: reply.0, info, words, destination, ..Arguments::of(self.0) },
+            Arguments { reply: reply.0, info, words, ..Arguments::of(self.0) },
         )
     }
 
     /// NBSend to `destination`, then Wait here, in one call.
     #[inline(never)]
     pub fn nb_send_wait(self, destination: CPtr, info: MessageInfo, words: Words) -> Received {
-        trap(Syscall::NBSendWait, Arguments { info, words, destination, ..Arguments::of(self.0) })
+        trap_to(destination, Syscall::NBSendWait, Arguments { info, words, ..Arguments::of(self.0) })
     }
 }
 

@@ -5,7 +5,7 @@ use abi::{CPtr, PAGE_BITS};
 
 use crate::error::InvocationError;
 use crate::memory::Memory;
-use crate::registers::{A0, PC, Registers, Resume, SP};
+use crate::registers::{A0, PC, Registers, Resume, SP, TP};
 use crate::space::{Access, map};
 use crate::stubs::{CNode, Frame, SchedContext, SchedControl, Tcb, VSpace};
 
@@ -42,8 +42,8 @@ pub struct Start {
     pub pc: u64,
     /// One past its stack.
     pub stack_top: u64,
-    /// What it finds in `$a0`.
-    pub argument: u64,
+    /// What it finds in `$a0` to `$a3`.
+    pub arguments: [u64; 4],
     /// The endpoint of its faults; null for none.
     pub fault_handler: CPtr,
     /// Whose maximum controlled priority allows the two priorities.
@@ -76,15 +76,20 @@ pub fn make_thread(memory: &mut Memory, start: &Start) -> Result<Thread, Invocat
     tcb.set_tls_base(start.ipc_buffer)?;
     tcb.set_mc_priority(start.authority, start.max_priority)?;
     tcb.set_priority(start.authority, start.priority)?;
+    tcb.write_registers(Resume::Leave, &first_registers(start))?;
+    Ok(Thread { tcb, ipc_buffer })
+}
+
+/// The registers with which a thread begins.
+pub fn first_registers(start: &Start) -> Registers {
     let mut registers: Registers = [0; 32];
-    for (index, value) in [(PC, start.pc), (SP, start.stack_top), (A0, start.argument), (2, start.ipc_buffer)]
-    {
+    let fixed = [(PC, start.pc), (SP, start.stack_top), (TP, start.ipc_buffer)];
+    for (index, value) in fixed.into_iter().chain((A0..).zip(start.arguments)) {
         if let Some(register) = registers.get_mut(index) {
             *register = value;
         }
     }
-    tcb.write_registers(Resume::Leave, &registers)?;
-    Ok(Thread { tcb, ipc_buffer })
+    registers
 }
 
 /// Makes a scheduling context.

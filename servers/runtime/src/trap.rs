@@ -25,8 +25,6 @@ pub struct Arguments {
     pub info: MessageInfo,
     /// `$a2`: the Reply to receive with.
     pub reply: CPtr,
-    /// `$t0`: where the send half of NBSendRecv and NBSendWait goes.
-    pub destination: CPtr,
     /// The message.
     pub words: Words,
 }
@@ -35,13 +33,7 @@ impl Arguments {
     /// Nothing but a capability.
     #[inline(always)]
     pub const fn of(capability: CPtr) -> Self {
-        Self {
-            capability,
-            info: MessageInfo::new(0, 0),
-            reply: CPtr::NULL,
-            destination: CPtr::NULL,
-            words: NO_WORDS,
-        }
+        Self { capability, info: MessageInfo::new(0, 0), reply: CPtr::NULL, words: NO_WORDS }
     }
 }
 
@@ -56,45 +48,61 @@ pub struct Received {
     pub words: Words,
 }
 
+/// The trap itself; `$t0` is an argument of two operations only.
+#[cfg(target_arch = "loongarch64")]
+macro_rules! native_call {
+    ($operation:ident, $arguments:ident, $($destination:tt)*) => {{
+        let Arguments { capability, info, reply, words } = $arguments;
+        let [w0, w1, w2, w3, w4, w5, w6, w7] = words;
+        let (badge, answer): (u64, u64);
+        let (r0, r1, r2, r3, r4, r5, r6, r7): (u64, u64, u64, u64, u64, u64, u64, u64);
+        // SAFETY: the kernel writes no memory of this thread but its IPC buffer, which is reached by volatile
+        // accesses alone; every register that it does not preserve (C-6) is an output here.
+        unsafe {
+            core::arch::asm!(
+                "syscall 0",
+                inlateout("$a7") $operation.raw() => _,
+                inlateout("$a0") capability.0 => badge,
+                inlateout("$a1") info.raw() => answer,
+                inlateout("$a2") reply.0 => _,
+                $($destination)*,
+                inlateout("$a3") w0 => r0,
+                inlateout("$a4") w1 => r1,
+                inlateout("$a5") w2 => r2,
+                inlateout("$a6") w3 => r3,
+                inlateout("$s0") w4 => r4,
+                inlateout("$s1") w5 => r5,
+                inlateout("$s2") w6 => r6,
+                inlateout("$s3") w7 => r7,
+                // Unused by any call, but they would carry a value of this thread's to the receiver.
+                inlateout("$s4") 0_u64 => _,
+                inlateout("$s5") 0_u64 => _,
+                inlateout("$s6") 0_u64 => _,
+                inlateout("$s7") 0_u64 => _,
+                inlateout("$ra") 0_u64 => _,
+                // The kernel clears or reloads `$r21` and the temporaries itself on every switch.
+                lateout("$t1") _, lateout("$t2") _, lateout("$t3") _, lateout("$t4") _,
+                lateout("$t5") _, lateout("$t6") _, lateout("$t7") _, lateout("$t8") _,
+                options(nostack),
+            );
+        }
+        Received { badge, info: MessageInfo::from_raw(answer), words: [r0, r1, r2, r3, r4, r5, r6, r7] }
+    }};
+}
+
 /// Enters the kernel.
 #[inline(always)]
 #[cfg(target_arch = "loongarch64")]
 pub fn trap(operation: Syscall, arguments: Arguments) -> Received {
-    let Arguments { capability, info, reply, destination, words } = arguments;
-    let [w0, w1, w2, w3, w4, w5, w6, w7] = words;
-    let (badge, answer): (u64, u64);
-    let (r0, r1, r2, r3, r4, r5, r6, r7): (u64, u64, u64, u64, u64, u64, u64, u64);
-    // SAFETY: the kernel writes no memory of this thread but its IPC buffer, which is reached by volatile
-    // accesses alone; every register that it does not preserve (C-6) is an output here.
-    unsafe {
-        core::arch::asm!(
-            "syscall 0",
-            inlateout("$a7") operation.raw() => _,
-            inlateout("$a0") capability.0 => badge,
-            inlateout("$a1") info.raw() => answer,
-            inlateout("$a2") reply.0 => _,
-            inlateout("$t0") destination.0 => _,
-            inlateout("$a3") w0 => r0,
-            inlateout("$a4") w1 => r1,
-            inlateout("$a5") w2 => r2,
-            inlateout("$a6") w3 => r3,
-            inlateout("$s0") w4 => r4,
-            inlateout("$s1") w5 => r5,
-            inlateout("$s2") w6 => r6,
-            inlateout("$s3") w7 => r7,
-            // Unused by any call, but they would carry a value of this thread's to the receiver.
-            inlateout("$s4") 0_u64 => _,
-            inlateout("$s5") 0_u64 => _,
-            inlateout("$s6") 0_u64 => _,
-            inlateout("$s7") 0_u64 => _,
-            inlateout("$ra") 0_u64 => _,
-            // The kernel clears or reloads `$r21` and the temporaries itself on every switch.
-            lateout("$t1") _, lateout("$t2") _, lateout("$t3") _, lateout("$t4") _,
-            lateout("$t5") _, lateout("$t6") _, lateout("$t7") _, lateout("$t8") _,
-            options(nostack),
-        );
-    }
-    Received { badge, info: MessageInfo::from_raw(answer), words: [r0, r1, r2, r3, r4, r5, r6, r7] }
+    // `$t0` is no argument: the kernel clears it with the other temporaries on every switch.
+    native_call!(operation, arguments, lateout("$t0") _)
+}
+
+/// Enters the kernel with a destination for the send half: NBSendRecv and NBSendWait.
+#[inline(always)]
+#[cfg(target_arch = "loongarch64")]
+pub fn trap_to(destination: CPtr, operation: Syscall, arguments: Arguments) -> Received {
+    native_call!(operation, arguments, inlateout("$t0") destination.0 => _)
 }
 
 /// There is no kernel below a host test: every call is refused by name.
@@ -105,6 +113,12 @@ pub fn trap(_operation: Syscall, _arguments: Arguments) -> Received {
         info: MessageInfo::from_kernel(abi::Error::UnknownSyscall.label(), 0),
         words: NO_WORDS,
     }
+}
+
+/// The same for a call with a destination.
+#[cfg(not(target_arch = "loongarch64"))]
+pub fn trap_to(_destination: CPtr, operation: Syscall, arguments: Arguments) -> Received {
+    trap(operation, arguments)
 }
 
 /// The value of `$tp`: the address of the thread's IPC buffer, 0 in a thread without one.
