@@ -21,6 +21,8 @@ pub mod capability;
 pub mod entry;
 pub mod event_log;
 pub mod failure;
+#[cfg(not(target_os = "none"))]
+pub mod invariant;
 pub mod ipc;
 pub mod kernel;
 pub mod object;

@@ -27,6 +27,10 @@ pub struct MockMachine {
     pub deadline: Option<Ticks>,
     /// What `preemption_pending` answers.
     pub preempt: bool,
+    /// Objects and words touched since preemption was last asked for.
+    pub touched: Cell<u64>,
+    /// The most that were touched without asking: a measure for C-3.
+    pub longest: Cell<u64>,
     /// Root and identifier that were last made current.
     pub space: (PhysAddr, HardwareAsid),
     /// Every flush that was asked for: identifier, and the address of a page flush.
@@ -52,6 +56,8 @@ impl MockMachine {
             time: Ticks(0),
             deadline: None,
             preempt: false,
+            touched: Cell::new(0),
+            longest: Cell::new(0),
             space: (PhysAddr(0), HardwareAsid(0)),
             flushes: Vec::new(),
             pending: Vec::new(),
@@ -60,6 +66,12 @@ impl MockMachine {
             off: false,
             parked: 0,
         }
+    }
+
+    /// Counts what is touched.
+    fn touch(&self, count: u64) {
+        self.touched.set(self.touched.get() + count);
+        self.longest.set(self.longest.get().max(self.touched.get()));
     }
 
     /// The word at a window address; panics outside the memory, as the machine would take a bus error.
@@ -75,6 +87,7 @@ impl MockMachine {
 
 impl Store for MockMachine {
     fn get<T: Object>(&self, reference: Ref<T>) -> &T {
+        self.touch(1);
         assert_eq!(reference.raw() % align_of::<T>() as u64, 0, "{reference:?} is not aligned");
         let first = self.word(reference.address());
         let _last = self.word(reference.address().offset(size_of::<T>() as u64 - 8));
@@ -99,6 +112,7 @@ impl Machine for MockMachine {
         self.deadline = deadline;
     }
     fn preemption_pending(&self) -> bool {
+        self.touched.set(0);
         self.preempt
     }
     fn set_space(&mut self, root: PhysAddr, asid: HardwareAsid) {
@@ -111,12 +125,15 @@ impl Machine for MockMachine {
         self.flushes.push((asid, Some(address)));
     }
     fn load(&self, address: WindowAddr) -> u64 {
+        self.touch(1);
         self.word(address).get()
     }
     fn store(&self, address: WindowAddr, value: u64) {
+        self.touch(1);
         self.word(address).set(value);
     }
     fn clear(&self, address: WindowAddr, bytes: u64) {
+        self.touch(bytes / 8);
         for offset in (0..bytes).step_by(8) {
             self.word(address.offset(offset)).set(0);
         }

@@ -247,3 +247,6 @@ pub const fn tcb_slots(thread: Ref<Tcb>) -> Ref<Slot> {
 }
 
 const _: () = assert!(TCB_SLOTS_OFFSET.is_multiple_of(size_of::<Slot>() as u64));
+
+#[cfg(test)]
+mod tests;
