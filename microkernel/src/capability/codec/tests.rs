@@ -131,7 +131,7 @@ fn caps() -> impl Strategy<Value = Cap> {
                     size_bits,
                     is_device,
                     free: (one % (size / 64 + 1)) * 64,
-                    clean_end: (two % (units + 1) << 14).min(size),
+                    clean_end: ((two % (units + 1)) << 14).min(size),
                 })
             }
             1 => Cap::CNode {
