@@ -42,6 +42,12 @@ impl Failure {
     }
 }
 
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { error, argument: 0, detail: 0 }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(error)

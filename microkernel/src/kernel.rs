@@ -50,8 +50,8 @@ pub struct Core {
     pub ready: ReadyQueue,
     /// First of the threads that wait for their refill, by time.
     pub release_head: Cell<Option<Ref<Tcb>>>,
-    /// 1: the current thread may no longer be the one to run.
-    pub reschedule: Cell<u64>,
+    /// What the timer is set to; [`Ticks::NEVER`] when it is not set or has rung.
+    pub deadline: Cell<Ticks>,
 }
 
 const _: () = assert!(offset_of!(Core, ready) % 8 == 0);
@@ -112,7 +112,7 @@ impl Core {
             space: Cell::new(None),
             ready: ReadyQueue::new(),
             release_head: Cell::new(None),
-            reschedule: Cell::new(0),
+            deadline: Cell::new(Ticks::NEVER),
         }
     }
 }
@@ -145,6 +145,12 @@ impl<M: Machine> Kernel<M> {
     pub fn core(&self) -> &Core {
         let CoreId(index) = self.machine.core();
         // A core's number is below MAX_CORES by construction; the first stands in where it is not.
+        self.cores.get(index).unwrap_or(&self.cores[0])
+    }
+
+    /// The block of the core that a thread is at home on.
+    pub fn home_core(&self, thread: Ref<Tcb>) -> &Core {
+        let CoreId(index) = self.get(thread).home_core();
         self.cores.get(index).unwrap_or(&self.cores[0])
     }
 

@@ -25,6 +25,7 @@ pub mod failure;
 pub mod invariant;
 pub mod ipc;
 pub mod kernel;
+pub mod log;
 pub mod object;
 pub mod scheduler;
 pub mod syscall;

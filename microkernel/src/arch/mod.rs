@@ -18,6 +18,11 @@ pub struct CoreId(pub usize);
 #[repr(transparent)]
 pub struct Ticks(pub u64);
 
+impl Ticks {
+    /// Later than any time.
+    pub const NEVER: Self = Self(u64::MAX);
+}
+
 /// A hardware address-space identifier, 1 to 1023; 0 is the empty space's (C-42).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]

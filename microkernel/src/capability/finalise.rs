@@ -7,8 +7,10 @@ use crate::arch::Machine;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
-use crate::object::thread::TCB_SLOTS;
-use crate::object::{asid, frame, interrupt, page_table, vspace};
+use crate::object::thread::{self, TCB_SLOTS};
+use crate::object::{
+    asid, endpoint, frame, interrupt, notification, page_table, reply, sched_context, vspace,
+};
 
 /// Ends what the capability in `slot` alone holds up, and answers what stays in the slot: nothing, or the
 /// Zombie of a container that must be emptied first.
@@ -29,6 +31,7 @@ pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result
             Ok(Cap::Zombie { base, kind: ZombieKind::CNode { radix }, remaining: 1 << radix })
         }
         Cap::Tcb(thread) => {
+            thread::finalise(k, thread);
             Ok(Cap::Zombie { base: tcb_slots(thread), kind: ZombieKind::Tcb, remaining: TCB_SLOTS })
         }
         Cap::AsidPool(pool) => asid::finalise_pool(k, pool).map(|()| Cap::Null),
@@ -41,6 +44,16 @@ pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result
             Ok(Cap::Null)
         }
         Cap::IrqHandler(line) => interrupt::finalise(k, line).map(|()| Cap::Null),
+        Cap::Endpoint { endpoint, .. } => endpoint::finalise(k, endpoint).map(|()| Cap::Null),
+        Cap::Notification { notification, .. } => notification::finalise(k, notification).map(|()| Cap::Null),
+        Cap::Reply { reply, .. } => {
+            reply::finalise(k, reply);
+            Ok(Cap::Null)
+        }
+        Cap::SchedContext(context) => {
+            sched_context::finalise(k, context);
+            Ok(Cap::Null)
+        }
         _ => Ok(Cap::Null),
     }
 }

@@ -8,6 +8,7 @@ use crate::capability::delete::check_alive;
 use crate::capability::{derivation, space};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
+use crate::object::endpoint;
 use crate::object::store::Ref;
 use crate::syscall::invoke::{Answer, Arguments, Target};
 
@@ -108,7 +109,7 @@ fn cancel_badged_sends<M: Machine>(
     match k.get(slot).cap() {
         // Only who has every right, as the badge's giver has (seL4 manual §4.2.3).
         Cap::Endpoint { rights, .. } if rights != Rights::ALL => Err(Error::MissingRight.into()),
-        Cap::Endpoint { .. } => Err(Error::NotImplemented.into()),
+        Cap::Endpoint { endpoint, badge, .. } => endpoint::cancel_badged_sends(k, endpoint, badge),
         _ => Err(arguments.refuse_word(0, Error::InvalidCapability, 0)),
     }
 }

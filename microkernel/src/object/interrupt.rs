@@ -12,6 +12,7 @@ use crate::capability::cap::{Cap, Slot};
 use crate::capability::{derivation, space};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
+use crate::object::notification;
 use crate::object::store::Ref;
 use crate::syscall::invoke::{Answer, Arguments, Target};
 
@@ -84,6 +85,13 @@ fn decode_notification<M: Machine>(k: &Kernel<M>, source: Ref<Slot>) -> Result<C
         Cap::Notification { rights, .. } if rights.contains(Rights::WRITE) => Ok(cap),
         Cap::Notification { .. } => Err(Failure::about(Error::MissingRight, 0, 0)),
         _ => Err(Failure::about(Error::InvalidCapability, 0, 0)),
+    }
+}
+
+/// The line has interrupted, and is masked: signals its notification, if it has one.
+pub fn deliver<M: Machine>(k: &mut Kernel<M>, line: IrqLine) {
+    if let Cap::Notification { notification, badge, .. } = k.get(slot(k, line)).cap() {
+        notification::signal(k, notification, badge);
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod asid;
 pub mod cnode;
 pub mod create;
+pub mod debug;
 pub mod endpoint;
 pub mod frame;
 pub mod interrupt;
@@ -10,6 +11,7 @@ pub mod notification;
 pub mod page_table;
 pub mod reply;
 pub mod sched_context;
+pub mod sched_control;
 pub mod stale;
 pub mod store;
 pub mod thread;

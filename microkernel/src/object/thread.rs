@@ -4,11 +4,25 @@
 //! them true: `cspace_*` mirror the capability space's root, `hot` says why the thread cannot be reached
 //! by the hot path, `state` says what the thread waits for and by which Reply.
 
+pub mod invoke;
+pub mod life;
+pub mod name;
+pub mod registers;
+pub mod slots;
+pub mod state;
+
 use core::cell::Cell;
 
-use crate::arch::{CoreId, Machine};
-use crate::capability::cap::{Cap, Slot};
-use crate::kernel::Kernel;
+pub use invoke::invoke;
+pub use life::{finalise, initialise};
+pub use slots::slots_changed;
+
+use abi::MessageInfo;
+use abi::fault::Fault;
+use abi::message::{REGISTER_WORDS, REGISTERS};
+
+use crate::arch::CoreId;
+use crate::capability::cap::Slot;
 use crate::object::notification::Notification;
 use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
@@ -18,7 +32,7 @@ use crate::object::vspace::VSpace;
 /// Reasons why a thread that waits cannot be reached by the hot path; all clear and on the core's own
 /// `home`, the hot word equals the core's (C-9).
 pub mod hot {
-    /// It waits with a scheduling context of its own.
+    /// It waits, to receive or for an answer, and has a scheduling context.
     pub const ACTIVE: u64 = 1;
     /// It receives without a Reply.
     pub const NO_REPLY: u64 = 2;
@@ -30,6 +44,8 @@ pub mod hot {
     pub const FULL_EXIT: u64 = 16;
     /// It is a host's thread.
     pub const HOST: u64 = 32;
+    /// It was suspended while it waited.
+    pub const STOPPED: u64 = 64;
     /// The home core's number begins at this bit.
     pub const HOME_SHIFT: u32 = 32;
 }
@@ -48,7 +64,7 @@ pub enum ThreadState {
     BlockedOnSend = 3,
     /// Waits for a notification.
     BlockedOnNotification = 4,
-    /// Not to be run until resumed.
+    /// Not to be run until resumed; with [`Self::STOPPED`], what it waited for goes on then.
     Inactive = 5,
     /// A core's idle thread.
     Idle = 6,
@@ -57,8 +73,10 @@ pub enum ThreadState {
 impl ThreadState {
     /// The bits that hold the state.
     pub const MASK: u64 = 63;
+    /// Added to a blocked state: suspended meanwhile.
+    pub const STOPPED: u64 = 32;
 
-    /// The state in a word.
+    /// The state in a word; Inactive for a thread that was suspended while it waited.
     pub const fn from_word(word: u64) -> Self {
         match word & Self::MASK {
             0 => Self::Runnable,
@@ -92,6 +110,18 @@ pub mod send_flag {
     pub const GRANT_REPLY: u64 = 4;
     /// The message is the thread's pending fault.
     pub const FAULT: u64 = 8;
+    /// A receiver without a scheduling context gets the sender's.
+    pub const DONATE: u64 = 16;
+}
+
+/// Whether a thread's call is the first attempt or goes on after preemption (C-3): [`Tcb::attempt`].
+pub mod attempt {
+    /// It is the first.
+    pub const FIRST: u64 = 0;
+    /// It was preempted, and the thread's next call is the same again.
+    pub const PREEMPTED: u64 = 1;
+    /// It is the same as the call before, which was preempted.
+    pub const AGAIN: u64 = 2;
 }
 
 /// The capability slots inside a Tcb, in the order in which they lie.
@@ -112,9 +142,6 @@ pub enum TcbSlot {
 
 /// Slots in a Tcb.
 pub const TCB_SLOTS: u64 = 5;
-
-/// PRMD of users: privilege level 3, interrupts on.
-const USER_PRMD: u64 = 7;
 
 /// Register numbers with a role in the native call.
 pub mod register {
@@ -187,10 +214,14 @@ pub struct Tcb {
     pub sched_next: Cell<Option<Ref<Tcb>>>,
     /// See `sched_next`.
     pub sched_previous: Cell<Option<Ref<Tcb>>>,
-    /// Which scheduler queue it is in: 0 none, 1 ready, 2 release.
+    /// In a queue, of the first thread of a priority: the first of the next lower one there.
+    pub queue_group: Cell<Option<Ref<Tcb>>>,
+    /// Which queue it is in: [`crate::scheduler::queue`].
     pub sched_queue: Cell<u64>,
     /// The badge that a blocked send carries.
     pub send_badge: Cell<u64>,
+    /// Whether its call is made again: [`attempt`].
+    pub attempt: Cell<u64>,
     /// [`send_flag`]s of a blocked send.
     pub send_flags: Cell<u64>,
     /// The bound notification.
@@ -201,14 +232,16 @@ pub struct Tcb {
     pub ipc_buffer: Cell<u64>,
     /// 16 bytes for the log.
     pub name: [Cell<u64>; 2],
-    /// Links all threads that a debug build knows of: neighbours, for DumpScheduler.
-    pub reserved: [Cell<u64>; 2],
-
     /// See [`TcbSlot`].
     pub slots: [Slot; 5],
 }
 
 const _: () = assert!(size_of::<Tcb>() <= 1024);
+
+/// What the home words of objects are that are at home on `core`.
+pub const fn home_word(core: CoreId) -> u64 {
+    (core.0 as u64) << hot::HOME_SHIFT
+}
 
 impl Tcb {
     /// A thread's core, from its hot word.
@@ -221,74 +254,43 @@ impl Tcb {
         ThreadState::from_word(self.state.get())
     }
 
+    /// What it waits for, even when it was suspended meanwhile.
+    pub fn wait_state(&self) -> ThreadState {
+        ThreadState::from_word(self.state.get() & !ThreadState::STOPPED)
+    }
+
+    /// True when it was suspended while it waited.
+    pub fn is_stopped(&self) -> bool {
+        self.state.get() & ThreadState::STOPPED != 0
+    }
+
     /// The Reply that it waits with.
     pub fn reply(&self) -> Option<Ref<Reply>> {
         Ref::from_raw(self.state.get() & !ThreadState::MASK)
     }
 
-    /// Sets what the thread is doing and the Reply that it waits with.
+    /// Sets what a thread is doing and the Reply that it waits with, for one that waits nowhere yet.
     pub fn set_state(&self, state: ThreadState, reply: Option<Ref<Reply>>) {
         self.state.set(reply.map_or(0, Ref::raw) | state as u64);
     }
 
+    /// The fault that waits for its handler or for the handler's answer.
+    pub fn pending_fault(&self) -> Option<Fault> {
+        Fault::from_label(self.fault[0].get())
+    }
+
     /// The register that carries word `index` of a message; `None` for words that lie in the buffer.
     pub fn message_register(&self, index: usize) -> Option<&Cell<u64>> {
-        self.registers.get(*abi::message::REGISTERS.get(index)?)
+        self.registers.get(*REGISTERS.get(index)?)
     }
 
-    /// Sets or clears bits of the hot word.
-    pub fn set_hot(&self, bits: u64, on: Hot) {
-        let word = self.hot.get() & !bits;
-        self.hot.set(match on {
-            Hot::Set => word | bits,
-            Hot::Clear => word,
-        });
+    /// The registers that carry words 0 to 7, in their order.
+    pub fn message_registers(&self) -> impl Iterator<Item = &Cell<u64>> {
+        (0..REGISTER_WORDS).filter_map(|index| self.message_register(index))
     }
-}
 
-/// What the home words of objects are that are at home on `core`.
-pub const fn home_word(core: CoreId) -> u64 {
-    (core.0 as u64) << hot::HOME_SHIFT
-}
-
-/// Brings a new Tcb, whose memory is zero, into its first state.
-pub fn initialise<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
-    let home = home_word(k.machine.core());
-    let tcb = k.get(thread);
-    tcb.home.set(home);
-    tcb.hot.set(home | hot::NO_SPACE | hot::NO_REPLY | hot::FULL_EXIT);
-    tcb.set_state(ThreadState::Inactive, None);
-    tcb.exit.set(Exit::Full as u64);
-    tcb.prmd.set(USER_PRMD);
-}
-
-/// Brings what mirrors the thread's slots in step with them, after any of them changed.
-pub fn slots_changed<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
-    let tcb = k.get(thread);
-    let [cspace, vspace, buffer, ..] = &tcb.slots;
-    let (size, base) = match cspace.cap() {
-        Cap::CNode { base, radix, guard } if guard.value == 0 && guard.bits + radix == 64 => {
-            (1 << radix, base.raw())
-        }
-        _ => (0, 0),
-    };
-    tcb.cspace_size.set(size);
-    tcb.cspace_base.set(base);
-    tcb.vspace.set(match vspace.cap() {
-        Cap::VSpace(space) => Some(space),
-        _ => None,
-    });
-    tcb.ipc_buffer.set(match buffer.cap() {
-        Cap::Frame(frame) => frame.base.0,
-        _ => 0,
-    });
-}
-
-/// Whether bits of the hot word are set or cleared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hot {
-    /// The reason holds: the hot path must not reach the thread.
-    Set,
-    /// The reason no longer holds.
-    Clear,
+    /// The message information in `$a1`, as a sender's.
+    pub fn message_info(&self) -> MessageInfo {
+        MessageInfo::from_sender(self.registers[register::A1].get())
+    }
 }

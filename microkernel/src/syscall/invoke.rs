@@ -9,7 +9,9 @@ use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
-use crate::object::{asid, cnode, frame, interrupt, page_table, untyped};
+use crate::object::{
+    asid, cnode, debug, frame, interrupt, page_table, sched_context, sched_control, thread, untyped,
+};
 
 /// Carries out the method that the label of `info` names, on the capability in `slot`, for `thread`.
 ///
@@ -88,6 +90,10 @@ fn dispatch<M: Machine>(
         Cap::Frame(_) => frame::invoke(k, target, method, arguments),
         Cap::IrqControl => interrupt::invoke_control(k, target, method, arguments),
         Cap::IrqHandler(_) => interrupt::invoke_handler(k, target, method, arguments),
+        Cap::Tcb(_) => thread::invoke(k, target, method, arguments),
+        Cap::SchedContext(_) => sched_context::invoke(k, target, method, arguments),
+        Cap::SchedControl(_) => sched_control::invoke(k, target, method, arguments),
+        Cap::Debug => debug::invoke(k, target, method, arguments),
         _ => Err(Error::NotImplemented.into()),
     }
 }

@@ -1,0 +1,143 @@
+//! Reading and writing a thread's registers from outside.
+//!
+//! A thread that waits goes on waiting when its registers are written, and what it waits for overwrites
+//! the message registers; a thread that is stopped, or that the writing resumes, has forgotten its wait and
+//! goes on with exactly these registers.
+
+use core::cell::Cell;
+
+use abi::{Error, Method};
+
+use super::{life, register, state};
+use crate::arch::Machine;
+use crate::capability::cap::Cap;
+use crate::failure::Failure;
+use crate::ipc::cancel;
+use crate::kernel::Kernel;
+use crate::object::store::Ref;
+use crate::object::thread::{Tcb, ThreadState, attempt};
+use crate::syscall::invoke::{Answer, Arguments, Target};
+
+/// Registers of a thread.
+const REGISTERS: u64 = 32;
+
+/// CopyRegisters: suspends the source first.
+const SUSPEND_SOURCE: u64 = 1;
+/// CopyRegisters: resumes the target.
+const RESUME_TARGET: u64 = 2;
+/// CopyRegisters: pc, `$sp`, `$fp`, callee-saved.
+const FRAME: u64 = 4;
+/// CopyRegisters: all others.
+const REST: u64 = 8;
+const ALL_FLAGS: u64 = SUSPEND_SOURCE | RESUME_TARGET | FRAME | REST;
+
+/// A thread's call is under way while it names itself, and its registers are the call's.
+fn check_other(target: &Target, thread: Ref<Tcb>) -> Result<(), Failure> {
+    if target.thread == thread { Err(Error::InvalidState.into()) } else { Ok(()) }
+}
+
+/// ReadRegisters.
+pub(super) fn read<M: Machine>(
+    k: &Kernel<M>,
+    target: &Target,
+    thread: Ref<Tcb>,
+    arguments: &Arguments,
+) -> Result<Answer, Failure> {
+    check_other(target, thread)?;
+    let (first, count) = (arguments.word(0), arguments.word(1));
+    if first >= REGISTERS {
+        return Err(arguments.refuse_word(0, Error::RangeError, REGISTERS));
+    }
+    if count > REGISTERS - first {
+        return Err(arguments.refuse_word(1, Error::RangeError, REGISTERS - first));
+    }
+    let (first, count) = (index(first), index(count));
+    Ok(k.get(thread).registers.iter().skip(first).take(count).map(Cell::get).collect())
+}
+
+/// WriteRegisters.
+pub(super) fn write<M: Machine>(
+    k: &mut Kernel<M>,
+    target: &Target,
+    thread: Ref<Tcb>,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    check_other(target, thread)?;
+    let [resume, first, values @ ..] = arguments.words() else {
+        let needed = Method::TcbWriteRegisters.row().words.len();
+        return Err(arguments.refuse_word(0, Error::TruncatedMessage, needed as u64));
+    };
+    if *resume > 1 {
+        return Err(arguments.refuse_word(0, Error::RangeError, 1));
+    }
+    if *first > REGISTERS || values.len() as u64 > REGISTERS - first {
+        return Err(arguments.refuse_word(1, Error::RangeError, REGISTERS));
+    }
+    rewrite(k, thread, if *resume == 1 { Then::Resume } else { Then::Stay }, |tcb| {
+        for (place, value) in tcb.registers.iter().skip(index(*first)).zip(values) {
+            place.set(*value);
+        }
+    })
+}
+
+/// CopyRegisters.
+pub(super) fn copy<M: Machine>(
+    k: &mut Kernel<M>,
+    target: &Target,
+    thread: Ref<Tcb>,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    check_other(target, thread)?;
+    let Cap::Tcb(source) = k.get(arguments.cap_slot(0)?).cap() else {
+        return Err(Failure::about(Error::InvalidCapability, 0, 0));
+    };
+    let flags = arguments.word(0);
+    if flags & !ALL_FLAGS != 0 {
+        return Err(arguments.refuse_word(0, Error::InvalidArgument, ALL_FLAGS));
+    }
+    if flags & SUSPEND_SOURCE != 0 {
+        life::suspend(k, source);
+    }
+    let values = k.get(source).registers.each_ref().map(Cell::get);
+    rewrite(k, thread, if flags & RESUME_TARGET != 0 { Then::Resume } else { Then::Stay }, |tcb| {
+        for (number, (place, value)) in tcb.registers.iter().zip(values).enumerate() {
+            if flags & (if is_frame(number) { FRAME } else { REST }) != 0 {
+                place.set(value);
+            }
+        }
+    })
+}
+
+const fn is_frame(number: usize) -> bool {
+    matches!(number, register::PC | register::SP | register::FP | 23..=register::S8)
+}
+
+/// What a thread does once its registers are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// It goes on with them.
+    Resume,
+    /// What it did before.
+    Stay,
+}
+
+fn rewrite<M: Machine>(
+    k: &mut Kernel<M>,
+    thread: Ref<Tcb>,
+    then: Then,
+    change: impl FnOnce(&Tcb),
+) -> Result<(), Failure> {
+    let state = k.get(thread).thread_state();
+    if state == ThreadState::Inactive || then == Then::Resume && state != ThreadState::Runnable {
+        cancel::forget(k, thread);
+    }
+    change(k.get(thread));
+    k.get(thread).attempt.set(attempt::FIRST);
+    state::leave_fully(k, thread);
+    if then == Then::Resume { life::resume(k, thread) } else { Ok(()) }
+}
+
+/// A register's number, checked to be at most 32.
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
