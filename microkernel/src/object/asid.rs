@@ -22,7 +22,7 @@ use crate::syscall::invoke::{Answer, Arguments, Target};
 /// Base-2 logarithm of a pool's bytes.
 const POOL_BITS: u8 = 12;
 /// Spaces that are taken from a pool between two polls for interrupts (C-3).
-const STEPS: usize = 64;
+const STEPS: usize = 32;
 /// Hardware identifiers that are looked at for a free one before the next is stolen.
 const LOOK_AHEAD: usize = 16;
 

@@ -25,7 +25,7 @@ use crate::object::vspace::{self, VSpace};
 use crate::syscall::invoke::{Answer, Arguments, Target};
 
 /// Leaves that are looked at or written between two polls for interrupts (C-3).
-const STEPS: u64 = 256;
+const STEPS: u64 = 128;
 
 /// The leaves of one frame: where the first lies, and how many follow it in the same table.
 #[derive(Clone, Copy, Debug)]

@@ -5,6 +5,8 @@
 //! sixteen pairs the whole identifier is flushed instead. A missing table is cached as invalid pairs of
 //! 16 KiB pages, of which a large leaf that takes its place makes up to 1024 stale: that one always
 //! flushes the identifier.
+//!
+//! Only this core's TLB is flushed: one core runs (C-51).
 
 use arrayvec::ArrayVec;
 

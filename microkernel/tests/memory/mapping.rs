@@ -311,7 +311,7 @@ fn a_pool_with_many_spaces_goes_in_steps() {
     while asid::finalise_pool(&mut world.k, pool) == Err(Failure::Preempted) {
         calls += 1;
     }
-    assert_eq!(calls, 4);
+    assert_eq!(calls, 7);
     for space in spaces {
         assert!(vspace::identifier(&world.k, world.space_ref(space), 0).is_err());
     }
