@@ -101,8 +101,8 @@ pub fn handle_interrupt<M: Machine>(k: &mut Kernel<M>) {
     leave(k);
 }
 
-/// Chooses who runs, and sets machine and clock for it.
-fn leave<M: Machine>(k: &mut Kernel<M>) {
+/// Chooses who runs, and sets machine and clock for it: the end of every way in, and of boot.
+pub fn leave<M: Machine>(k: &mut Kernel<M>) {
     choose::choose(k);
     budget::charge_current(k);
     let space = k.get(k.current()).vspace.get();

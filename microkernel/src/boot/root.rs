@@ -18,12 +18,13 @@ use crate::arch::Machine;
 use crate::capability::cap::{Cap, Guard, Slot};
 use crate::capability::codec::tcb_slots;
 use crate::capability::derivation;
+use crate::entry;
 use crate::kernel::Kernel;
 use crate::object::asid::{self, AsidPool, Place};
 use crate::object::create::{Blueprint, create};
-use crate::object::sched_context::SchedContext;
+use crate::object::sched_context::{self, SchedContext};
 use crate::object::store::Ref;
-use crate::object::thread::{Tcb, TcbSlot, ThreadState, register};
+use crate::object::thread::{Tcb, TcbSlot, life, register};
 use crate::object::vspace::VSpace;
 
 /// Bytes of root's stack.
@@ -163,14 +164,10 @@ impl Root {
         tcb.priority.set(PRIORITY);
         tcb.max_priority.set(PRIORITY);
         let turn = k.machine.ticks_per_second() / TURNS_PER_SECOND;
-        let context = k.get(self.context);
-        context.budget.set(turn);
-        context.period.set(turn);
-        context.remaining.set(turn);
-        context.thread.set(Some(self.thread));
-        tcb.sched_context.set(Some(self.context));
-        tcb.set_state(ThreadState::Runnable, None);
-        k.core().current.set(Some(self.thread));
+        sched_context::configure(k, self.context, turn, turn, 0);
+        sched_context::bind(k, self.context, self.thread);
+        life::resume(k, self.thread).map_err(|_| BootError::Internal)?;
+        entry::leave(k);
         Ok(())
     }
 }

@@ -90,6 +90,9 @@ fn decode_notification<M: Machine>(k: &Kernel<M>, source: Ref<Slot>) -> Result<C
 
 /// The line has interrupted, and is masked: signals its notification, if it has one.
 pub fn deliver<M: Machine>(k: &mut Kernel<M>, line: IrqLine) {
+    if line.0 >= IRQ_LINES as u64 {
+        return;
+    }
     if let Cap::Notification { notification, badge, .. } = k.get(slot(k, line)).cap() {
         notification::signal(k, notification, badge);
     }

@@ -10,8 +10,8 @@ use abi::boot_info::{
 use abi::message::REGISTERS;
 use abi::{MessageInfo, Method, ObjectType, Rights};
 use microkernel::address::PhysAddr;
-use microkernel::arch::Machine;
 use microkernel::arch::mock::{MEMORY_BASE, MockMachine};
+use microkernel::arch::{HardwareAsid, Machine, Ticks};
 use microkernel::boot::memory::{BootMemory, Range};
 use microkernel::boot::{BootError, Description, own_memory, start_root};
 use microkernel::capability::cap::{Cap, FrameCap, Slot};
@@ -258,6 +258,8 @@ fn roots_thread_is_the_one_to_run() {
     let context = booted.k.get(tcb.sched_context.get().unwrap());
     assert_eq!((context.budget.get(), context.period.get()), (1_000_000, 1_000_000));
     assert_eq!(context.thread.get(), Some(root));
+    assert_eq!(booted.k.machine.space, (PhysAddr(booted.root_table()), HardwareAsid(1)));
+    assert_eq!(booted.k.machine.deadline, Some(Ticks(1_000_000)), "its turn ends after 10 ms");
 }
 
 #[test]

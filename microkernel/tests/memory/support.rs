@@ -12,6 +12,7 @@ use microkernel::capability::derivation;
 use microkernel::failure::{Failure, Refusal};
 use microkernel::kernel::{Kernel, OwnMemory};
 use microkernel::object::asid::AsidPool;
+use microkernel::object::notification::Notification;
 use microkernel::object::page_table::PageTable;
 use microkernel::object::store::Ref;
 use microkernel::object::thread::Tcb;
@@ -172,6 +173,11 @@ impl World {
         let base = PhysAddr(self.next_memory).in_window();
         self.next_memory += 1 << size_bits;
         self.add(Cap::Untyped(UntypedCap { base, size_bits, is_device: false, free: 0, clean_end: 0 }))
+    }
+
+    pub(crate) fn notification(&mut self, badge: u64, rights: Rights) -> (u64, Ref<Notification>) {
+        let notification = self.object();
+        (self.add(Cap::Notification { notification, badge, rights }), notification)
     }
 
     pub(crate) fn frame_memory(&self, number: u64) -> u64 {
