@@ -1,6 +1,6 @@
 //! Owns how the tools start other programs: every command goes through [`Shell`], so `--verbose` shows all of them.
 //!
-//! A command's output is kept and shown only when it fails, unless the caller asks to see it as it comes.
+//! A command's output is kept and shown only when it fails.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -81,19 +81,6 @@ impl Shell {
             words(command),
             output.status
         ))
-    }
-
-    /// Runs a command whose output the user sees as it comes; failing is an error.
-    ///
-    /// # Errors
-    /// It cannot be started, or it fails.
-    pub fn show(&self, command: &mut Command) -> Result<()> {
-        self.announce(command);
-        let status = command
-            .status()
-            .into_diagnostic()
-            .wrap_err_with(|| format!("cannot start `{}`", words(command)))?;
-        if status.success() { Ok(()) } else { Err(miette!("`{}` failed ({status})", words(command))) }
     }
 
     /// Says what is started, to a user who wants to know.

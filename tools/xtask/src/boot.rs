@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use machine::{Counting, Emulator, Line, Machine, Run, Verdict};
 use miette::{IntoDiagnostic, Report, Result, miette};
+use packages::progress::Progress;
+use packages::shell::{Shell, Verbosity, last_lines};
 
 use crate::build::Image;
 use crate::symbols;
-use packages::shell::{Shell, Verbosity, last_lines};
 
 /// How many lines of the log an error shows.
 const LOG_LINES: usize = 60;
@@ -26,6 +27,7 @@ pub(crate) fn boot(
     machine.timeout = timeout;
     let emulator = Emulator::find()?;
     shell.announce(&machine.command(&emulator));
+    let _progress = Progress::wait_for(shell, "running the guest");
     let verbose = shell.verbosity() == Verbosity::Verbose;
     let run = machine.run(&emulator, |line, bytes| {
         if verbose && matches!(line, Line::Log | Line::Control) {

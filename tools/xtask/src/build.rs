@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use image::{BuildRequest, Form, LoadAddress};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use packages::progress::Progress;
+use packages::shell::Shell;
 
 use crate::members;
 use crate::workspace::{GUEST_TARGET, Workspace};
-use packages::shell::Shell;
 
 /// A bootable image, and what is needed to run it and to explain how it ended.
 #[derive(Debug, Clone)]
@@ -29,11 +30,13 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Builds them; cargo shows its progress.
+    /// Builds them; what the compiler says is shown when it fails.
     pub(crate) fn build(shell: &Shell, workspace: &Workspace) -> Result<Self> {
         let packages = members::options(&members::of_guest(workspace));
         let mut command = workspace.cargo(shell);
-        shell.show(command.args(["build", "--release", "--target", GUEST_TARGET]).args(packages))?;
+        let _progress = Progress::wait_for(shell, "building kernel and servers");
+        shell
+            .read(command.args(["build", "--quiet", "--release", "--target", GUEST_TARGET]).args(packages))?;
         Ok(Self { folder: workspace.target().join(GUEST_TARGET).join("release") })
     }
 
@@ -46,7 +49,8 @@ impl Programs {
 /// Builds the counter.
 pub(crate) fn counter(shell: &Shell, workspace: &Workspace) -> Result<PathBuf> {
     let mut command = workspace.cargo(shell);
-    shell.show(command.args(["build", "--release", "-p", "counter", "--features", "plugin"]))?;
+    let _progress = Progress::wait_for(shell, "building the counter");
+    shell.read(command.args(["build", "--quiet", "--release", "-p", "counter", "--features", "plugin"]))?;
     Ok(workspace.target().join("release/libcounter.so"))
 }
 

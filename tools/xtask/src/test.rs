@@ -14,10 +14,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use miette::Result;
+use packages::shell::Shell;
 
 use crate::build::Programs;
 use crate::workspace::Workspace;
-use packages::shell::Shell;
 pub(crate) use tally::Tally;
 
 /// What to test.

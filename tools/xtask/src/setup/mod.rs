@@ -8,10 +8,10 @@ mod rust_source;
 mod rust_target;
 
 use miette::Result;
-
-use crate::workspace::Workspace;
 use packages::host::Host;
 use packages::shell::Shell;
+
+use crate::workspace::Workspace;
 
 /// Provides everything that is missing; called first by every command.
 pub(crate) fn ensure(shell: &Shell, workspace: &Workspace, host: &Host) -> Result<()> {

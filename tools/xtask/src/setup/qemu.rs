@@ -1,13 +1,13 @@
 //! Owns the emulator: `qemu-system-loongarch64`, new enough for the machine model and for the counter.
 
 use miette::{Result, miette};
-
-use crate::workspace::Workspace;
 use packages::apt::{PrivateApt, Reads, newest_from};
 use packages::host::Host;
 use packages::progress::Progress;
 use packages::shell::Shell;
 use packages::version::Version;
+
+use crate::workspace::Workspace;
 
 /// The oldest emulator that runs the tests: its plugins can add to counters without a call (API version 4).
 const OLDEST: Version = Version(10, 0, 0);

@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-
-use crate::workspace::{GUEST_TARGET, Workspace};
 use packages::apt::{PrivateApt, Reads};
 use packages::host::Host;
 use packages::progress::Progress;
 use packages::shell::Shell;
 use packages::version::Version;
+
+use crate::workspace::{GUEST_TARGET, Workspace};
 
 /// Suites that carry Rust's source in several versions, the likeliest first.
 const SUITES: [&str; 3] = ["trixie-backports", "forky", "sid"];

@@ -4,13 +4,13 @@
 //! compiler's source and put where rustup would put them; afterwards a plain stable `cargo build --target` works.
 
 use miette::{Result, miette};
-
-use super::rust_source;
-use crate::workspace::{GUEST_TARGET, Workspace};
 use packages::host::{Host, Rustup};
 use packages::progress::Progress;
 use packages::shell::Shell;
 use packages::version::Version;
+
+use super::rust_source;
+use crate::workspace::{GUEST_TARGET, Workspace};
 
 /// The oldest compiler that builds this project.
 const OLDEST_COMPILER: Version = Version(1, 95, 0);

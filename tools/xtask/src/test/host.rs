@@ -3,6 +3,7 @@
 use super::{Selection, Tally};
 use crate::members::{of_host, options};
 use crate::workspace::Workspace;
+use packages::progress::Progress;
 use packages::shell::Shell;
 
 /// Runs them.
@@ -13,7 +14,10 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
     if let Some(text) = selection.text() {
         command.arg("--").arg(text);
     }
-    let output = match shell.output(&mut command) {
+    let progress = Progress::wait_for(shell, "building and running the host tests");
+    let output = shell.output(&mut command);
+    drop(progress);
+    let output = match output {
         Ok(output) => output,
         Err(error) => return tally.fail("host tests", &format!("{error:?}")),
     };

@@ -5,6 +5,7 @@ use std::process::Command;
 use super::{Selection, Tally};
 use crate::members::{of_guest, of_host, options};
 use crate::workspace::{GUEST_TARGET, Workspace};
+use packages::progress::Progress;
 use packages::shell::Shell;
 
 /// Runs them.
@@ -44,6 +45,9 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
             tally.skip(name, &format!("{program} is not installed"));
             continue;
         }
-        tally.add(name, shell.read(&mut command).map(drop));
+        let progress = Progress::wait_for(shell, name);
+        let result = shell.read(&mut command);
+        drop(progress);
+        tally.add(name, result.map(drop));
     }
 }
