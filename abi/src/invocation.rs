@@ -60,7 +60,7 @@ macro_rules! for_each_invocation {
             AsidControlMakePool: AsidControl.MakePool = 0x901, built, caps(untyped, root), words(index, depth) -> (), [InvalidCapability, NotEnoughMemory, NoAsid, SlotOccupied, LookupFailed, RevokeFirst], "Makes a pool of 512 from an Untyped of 4 KiB.";
             AsidPoolAssign: AsidPool.Assign = 0xa01, built, caps(vspace), words() -> (), [InvalidCapability, NoAsid, AlreadyBound], "Gives a lower-half VSpace an identifier, without which nothing runs in it.";
 
-            PageTableMap: PageTable.Map = 0xb01, built, caps(vspace), words(address) -> (), [InvalidCapability, NoAsid, AlreadyMapped, NoPageTable, RangeError], "Puts the table at the first missing level of `address`.";
+            PageTableMap: PageTable.Map = 0xb01, built, caps(vspace), words(address) -> (), [InvalidCapability, NoAsid, AlreadyMapped, RangeError], "Puts the table at the first missing level of `address`.";
             PageTableUnmap: PageTable.Unmap = 0xb02, built, caps(), words() -> (), [NotMapped], "Takes an empty or filled table out of its space.";
             FrameMap: Frame.Map = 0xc01, built, caps(vspace), words(address, rights, attributes) -> (), [InvalidCapability, NoAsid, AlreadyMapped, NoPageTable, AlignmentError, RangeError, InvalidArgument], "Maps the frame; attribute 0 forbids execution, 1 makes it uncached.";
             FrameUnmap: Frame.Unmap = 0xc02, built, caps(), words() -> (), [NotMapped], "Unmaps the frame.";

@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod archive;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod stories;
