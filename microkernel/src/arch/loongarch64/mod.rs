@@ -16,6 +16,8 @@ pub mod crash;
 #[cfg(target_os = "none")]
 pub mod firmware;
 #[cfg(target_os = "none")]
+pub mod hot_path;
+#[cfg(target_os = "none")]
 pub mod interrupt_controller;
 #[cfg(target_os = "none")]
 pub mod machine;
