@@ -82,7 +82,10 @@ macro_rules! native_call {
                 inlateout("$ra") 0_u64 => _,
                 // The kernel clears or reloads `$r21` and the temporaries itself on every switch.
                 lateout("$t1") _, lateout("$t2") _, lateout("$t3") _, lateout("$t4") _,
-                lateout("$t5") _, lateout("$t6") _, lateout("$t7") _, lateout("$t8") _,
+                lateout("$t5") _, lateout("$t6") _,
+                // Temporaries that the hot path does not touch, so they would reach the receiver.
+                inlateout("$t7") 0_u64 => _,
+                inlateout("$t8") 0_u64 => _,
                 options(nostack),
             );
         }
