@@ -27,8 +27,8 @@ const IDLE_PRMD: u64 = 4;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Core {
-    /// Priority of the first thread in the ready queue plus 1, 0 when it is empty: a thread with a priority
-    /// of at least this minus 1 may be switched to without asking the scheduler.
+    /// Highest priority in the ready queue, 0 when it is empty: a thread with at least this priority may be
+    /// switched to without asking the scheduler.
     pub top_ready: Cell<u64>,
     /// Top of the kernel's stack.
     pub stack_top: Cell<u64>,

@@ -7,3 +7,4 @@ pub mod instruction;
 pub mod interpreter;
 pub mod permitted;
 pub mod section;
+pub mod world;

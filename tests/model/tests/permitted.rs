@@ -24,7 +24,7 @@ fn planted_violations_are_found() {
         0x002b_8100, // hvcl
         0x0406_0004, // csrrd $a0, DMW0
         0x5400_0400, // bl
-        0x53ff_ffff, // b far away
+        0x5000_0200, // b far away
     ];
     for word in planted {
         let mut section = hot_section().unwrap();

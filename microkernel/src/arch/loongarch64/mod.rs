@@ -34,6 +34,8 @@ pub mod timer;
 #[cfg(target_os = "none")]
 pub mod tlb_refill;
 #[cfg(target_os = "none")]
+pub mod trap;
+#[cfg(target_os = "none")]
 pub mod uart;
 #[cfg(target_os = "none")]
 pub mod window;

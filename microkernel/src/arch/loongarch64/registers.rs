@@ -186,6 +186,8 @@ pub const fn exception_code(estat: u64) -> u64 {
 pub mod exception {
     /// Load from an invalid page.
     pub const LOAD_INVALID: u64 = 0x1;
+    /// Fetch from an invalid page.
+    pub const FETCH_INVALID: u64 = 0x3;
     /// Read of a no-read page.
     pub const NOT_READABLE: u64 = 0x5;
     /// Fetch from a no-execute page.

@@ -13,17 +13,19 @@
 use core::arch::global_asm;
 use core::mem::offset_of;
 
-use super::board::Board;
 use super::hot_path::VECTOR_SPACING;
+use super::machine::LoongArch64;
+use super::paging;
 use super::registers::{
-    BADI, BADV, ECFG, EENTRY, ERA, ESTAT, EUEN, KS0, KS1, KS4, PRMD, exception_code, low_word,
+    BADI, BADV, ECFG, EENTRY, ERA, ESTAT, EUEN, KS0, KS1, KS4, PRMD, exception, exception_code, low_word,
 };
+use crate::address::VirtAddr;
 use crate::entry::{self, Exception};
 use crate::kernel::{Core, Kernel};
 use crate::object::thread::{Exit, Tcb, register};
 
 /// The kernel as it runs on this machine.
-pub type BoardKernel = Kernel<Board>;
+pub type BoardKernel = Kernel<LoongArch64>;
 
 /// Offset of a register in a Tcb.
 const fn saved(number: usize) -> usize {
@@ -194,10 +196,16 @@ extern "C" fn enter_syscall(kernel: &mut BoardKernel) {
 extern "C" fn enter_exception(kernel: &mut BoardKernel) {
     begin(kernel);
     let status = ESTAT.read();
+    let code = exception_code(status);
+    let address = BADV.read();
+    // A refused address may have hidden the page (C-22): then the instruction is simply tried again.
+    if (exception::LOAD_INVALID..=exception::FETCH_INVALID).contains(&code) && paging::retry_invalid(VirtAddr(address)) {
+        return;
+    }
     let exception = Exception {
-        code: exception_code(status),
+        code,
         subcode: status >> 22 & 0x1ff,
-        address: BADV.read(),
+        address,
         instruction: u64::from(low_word(BADI.read())),
     };
     entry::handle_exception(kernel, exception);
