@@ -15,7 +15,8 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, ThreadState, attempt};
 
-/// What waits at an endpoint: the low six bits of [`Endpoint::head`].
+/// What waits at an endpoint: the low six bits of [`Endpoint::head`], one bit a state, so that the hot path
+/// tests for its state with one mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum EndpointState {
@@ -26,7 +27,7 @@ pub enum EndpointState {
     /// Exactly one receiver, in `head` (C-9); `tail` is empty.
     OneReceiver = 2,
     /// Two receivers or more, from `head` to `tail`, by priority.
-    Receivers = 3,
+    Receivers = 4,
 }
 
 /// The bits of [`Endpoint::head`] that hold the state.

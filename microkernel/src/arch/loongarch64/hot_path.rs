@@ -2,7 +2,7 @@
 //! `ertn`, inside the native vector table.
 //!
 //! It runs with interrupts off, takes no lock, follows no user pointer, calls nothing, and touches only
-//! `$t0`-`$t8` and what C-6 calls lost. Everything is tested first and nothing is changed until all tests
+//! `$t0`-`$t6` and `$r21`, which it clears. Everything is tested first and nothing is changed until all tests
 //! have passed; whatever is not the usual case goes on in the slow path (`trap`), which does the same and
 //! more (C-9). Under KVM nothing here leaves the guest (C-12): CI disassembles this section.
 //!
@@ -56,14 +56,13 @@ const fn saved(number: usize) -> usize {
 global_asm!(
     // Leaves `$t0` with what C-6 preserves and enters `$t3`, whose root table is `$t4` and identifier `$t5`.
     ".macro bixi_hot_switch",
-    "    csrrd       $t7, {era}",
-    "    addi.d      $t7, $t7, 4",
-    "    st.d        $t7, $t0, {pc}",
+    "    ld.d        $t1, $t3, {pc}",
+    "    csrwr       $t1, {era}",                    // the one's pc in, the other's out
+    "    addi.d      $t1, $t1, 4",
+    "    st.d        $t1, $t0, {pc}",
     "    st.d        $sp, $t0, {sp}",
     "    st.d        $fp, $t0, {fp}",
     "    st.d        $s8, $t0, {s8}",
-    "    ld.d        $t7, $t3, {pc}",
-    "    csrwr       $t7, {era}",
     "    csrwr       $t4, {pgdl}",
     "    csrwr       $t5, {asid}",
     "    ld.d        $t5, $t3, {euen}",
@@ -73,7 +72,7 @@ global_asm!(
     "    ld.d        $fp, $t3, {fp}",
     "    ld.d        $s8, $t3, {s8}",
     "    csrwr       $t3, {ks1}",
-    // Nothing of the kernel's is left (C-8); `$ra`, `$a2`-`$a7`, `$s0`-`$s7` are the sender's own.
+    // Nothing of the kernel's is left (C-8); every register that was not touched is the sender's own.
     "    move        $t0, $zero",
     "    move        $t1, $zero",
     "    move        $t2, $zero",
@@ -81,8 +80,6 @@ global_asm!(
     "    move        $t4, $zero",
     "    move        $t5, $zero",
     "    move        $t6, $zero",
-    "    move        $t7, $zero",
-    "    move        $t8, $zero",
     "    move        $r21, $zero",
     "    ertn",
     ".endm",
@@ -119,12 +116,11 @@ global_asm!(
     "    bstrpick.d  $t3, $a1, 15, 0",
     "    sltui       $t3, $t3, {words} + 1",
     "    beqz        $t3, bixi_hot_slow",
-    "    andi        $t8, $t2, {grant}",
+    "    andi        $r21, $t2, {grant}",
     "    bstrins.d   $t2, $zero, 5, 0",              // endpoint
     "    ld.d        $t3, $t2, {ep_head}",
-    "    andi        $t4, $t3, {tag_mask}",
-    "    addi.d      $t4, $t4, -{one_receiver}",
-    "    bnez        $t4, bixi_hot_slow",
+    "    andi        $t4, $t3, {one_receiver}",
+    "    beqz        $t4, bixi_hot_slow",
     "    addi.d      $t3, $t3, -{one_receiver}",     // receiver
     "    ld.d        $t4, $t3, {hot}",
     "    ld.d        $t5, $t0, {home}",
@@ -137,13 +133,13 @@ global_asm!(
     "    beqz        $t5, bixi_hot_slow",
     // Committed: the receiver's Reply now stands for the caller, on top of the context's stack.
     "    ld.d        $t4, $t4, {root_address}",
-    "    ld.d        $t7, $t3, {state}",             // reply | receiving
-    "    ld.d        $t6, $t0, {sched_context}",
-    "    st.d        $zero, $t2, {ep_head}",
-    "    addi.d      $t2, $t7, -{receiving}",        // reply
     "    ld.d        $a0, $t1, {slot_data}",
-    "    ld.d        $t1, $t6, {sc_reply}",
-    "    st.d        $t8, $t2, {reply_can_grant}",
+    "    st.d        $zero, $t2, {ep_head}",
+    "    ld.d        $t2, $t3, {state}",
+    "    addi.d      $t2, $t2, -{receiving}",        // reply
+    "    ld.d        $t6, $t0, {sched_context}",
+    "    ld.d        $t1, $t6, {sc_reply}",          // the older Reply
+    "    st.d        $r21, $t2, {reply_can_grant}",
     "    st.d        $t1, $t2, {reply_previous}",
     "    beqz        $t1, 1f",
     "    st.d        $t2, $t1, {reply_next}",
@@ -151,8 +147,8 @@ global_asm!(
     "1:  st.d        $t6, $t2, {reply_sc}",
     "    st.d        $t0, $t2, {reply_thread}",
     "    st.d        $t2, $t6, {sc_reply}",
-    "    addi.d      $t7, $t7, {calling} - {receiving}",
-    "    st.d        $t7, $t0, {state}",
+    "    addi.d      $t2, $t2, {calling}",
+    "    st.d        $t2, $t0, {state}",
     "    st.d        $zero, $t3, {state}",
     // The context is donated.
     "    st.d        $t3, $t6, {sc_thread}",
@@ -205,8 +201,8 @@ global_asm!(
     "    or          $t3, $t3, $t4",
     "    bnez        $t3, bixi_hot_slow",
     "    ld.d        $t6, $t0, {sched_context}",
-    "    ld.d        $t7, $t2, {reply_sc}",
-    "    bne         $t6, $t7, bixi_hot_slow",       // else the caller is there and waits
+    "    ld.d        $t4, $t2, {reply_sc}",
+    "    bne         $t6, $t4, bixi_hot_slow",       // else the caller is there and waits
     "    ld.d        $t3, $t2, {reply_thread}",      // caller
     "    ld.d        $t4, $t3, {hot}",
     "    ld.d        $t5, $t0, {home}",
@@ -220,11 +216,11 @@ global_asm!(
     "    beqz        $t5, bixi_hot_slow",
     // Committed: the Reply leaves the context's stack and waits with the server again.
     "    ld.d        $t4, $t4, {root_address}",
-    "    ld.d        $t7, $t2, {reply_previous}",
-    "    st.d        $t7, $t6, {sc_reply}",
-    "    beqz        $t7, 1f",
-    "    st.d        $zero, $t7, {reply_next}",
-    "    st.d        $t6, $t7, {reply_sc}",
+    "    ld.d        $r21, $t2, {reply_previous}",
+    "    st.d        $r21, $t6, {sc_reply}",
+    "    beqz        $r21, 1f",
+    "    st.d        $zero, $r21, {reply_next}",
+    "    st.d        $t6, $r21, {reply_sc}",
     "    st.d        $zero, $t2, {reply_previous}",
     "1:  st.d        $zero, $t2, {reply_sc}",
     "    st.d        $t0, $t2, {reply_thread}",
@@ -272,7 +268,6 @@ global_asm!(
     callable = const tag::CALLABLE,
     words = const REGISTER_WORDS,
     grant = const GRANT,
-    tag_mask = const tag::MASK,
     ep_head = const offset_of!(Endpoint, head),
     one_receiver = const ONE_RECEIVER,
     receiving = const RECEIVING,

@@ -40,6 +40,7 @@ global_asm!(
     ".globl bixi_hot_slow",
     "bixi_hot_slow:",
     "    move        $t0, $zero",
+    "    move        $r21, $zero",
     ".globl bixi_slow_syscall",
     "bixi_slow_syscall:",
     "    csrwr       $t0, {ks4}",
