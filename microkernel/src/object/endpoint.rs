@@ -63,7 +63,7 @@ impl Endpoint {
         match self.head.get() & STATE_MASK {
             1 => EndpointState::Senders,
             2 => EndpointState::OneReceiver,
-            3 => EndpointState::Receivers,
+            4 => EndpointState::Receivers,
             _ => EndpointState::Idle,
         }
     }

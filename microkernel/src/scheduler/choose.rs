@@ -13,7 +13,7 @@ pub fn choose<M: Machine>(k: &mut Kernel<M>) {
     let current = k.current();
     let tcb = k.get(current);
     if is_schedulable(k, current) && tcb.sched_queue.get() == queue::NONE {
-        if tcb.priority.get() + 1 >= core.top_ready.get() {
+        if tcb.priority.get() >= core.top_ready.get() {
             return;
         }
         ready_queue::insert(k, current, Place::First);

@@ -9,7 +9,7 @@
 //!
 //! A thread that is not Runnable is in no queue of the scheduler. The current thread keeps its place by
 //! not having one, so the hot path can hand the processor on without touching a queue; what it relies on
-//! is that the current thread's priority is at least [`crate::kernel::Core::top_ready`] minus 1.
+//! is that the current thread's priority is at least [`crate::kernel::Core::top_ready`].
 //!
 //! Neighbours: `object/thread` and `ipc` change states and call [`make_ready`] and [`withdraw`];
 //! `entry` calls [`choose::choose`] and [`budget`] on the way out.

@@ -1,6 +1,6 @@
 //! The threads that can run, by priority; among equals in order of arrival.
 //!
-//! Owns [`ReadyQueue`] and keeps [`Core::top_ready`] equal to the highest priority in it plus 1, or 0: the
+//! Owns [`ReadyQueue`] and keeps [`Core::top_ready`] equal to the highest priority in it, or 0: the
 //! hot path reads that word and nothing else of the scheduler.
 
 use core::cell::Cell;
@@ -70,11 +70,11 @@ impl ReadyQueue {
         word.set(if self.queue(priority).head.get().is_some() { others | bit } else { others });
     }
 
-    /// Highest priority that somebody has, plus 1; 0 when nobody is there.
-    fn top(&self) -> u64 {
+    /// Highest priority that somebody has; none when nobody is there.
+    fn top(&self) -> Option<u64> {
         let words = [192, 128, 64, 0].iter().zip(self.bitmap.iter().rev());
         let found = words.map(|(base, word)| (base, word.get())).find(|(_, word)| *word != 0);
-        found.map_or(0, |(base, word)| base + WORD_BITS - u64::from(word.leading_zeros()))
+        found.map(|(base, word)| base + WORD_BITS - 1 - u64::from(word.leading_zeros()))
     }
 }
 
@@ -122,13 +122,12 @@ pub fn remove<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
 
 /// Takes out the thread that is to run first.
 pub fn take_first<M: Machine>(k: &Kernel<M>, core: &Core) -> Option<Ref<Tcb>> {
-    let priority = core.top_ready.get().checked_sub(1)?;
-    let first = core.ready.queue(priority).head.get()?;
+    let first = core.ready.queue(core.ready.top()?).head.get()?;
     remove(k, first);
     Some(first)
 }
 
 fn update(core: &Core, priority: u64) {
     core.ready.mark(priority);
-    core.top_ready.set(core.ready.top());
+    core.top_ready.set(core.ready.top().unwrap_or(0));
 }

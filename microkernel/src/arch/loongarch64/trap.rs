@@ -200,7 +200,9 @@ extern "C" fn enter_exception(kernel: &mut BoardKernel) {
     let code = exception_code(status);
     let address = BADV.read();
     // A refused address may have hidden the page (C-22): then the instruction is simply tried again.
-    if (exception::LOAD_INVALID..=exception::FETCH_INVALID).contains(&code) && paging::retry_invalid(VirtAddr(address)) {
+    if (exception::LOAD_INVALID..=exception::FETCH_INVALID).contains(&code)
+        && paging::retry_invalid(VirtAddr(address))
+    {
         return;
     }
     let exception = Exception {
