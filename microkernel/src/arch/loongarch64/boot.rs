@@ -15,10 +15,10 @@ use core::arch::global_asm;
 use core::cell::UnsafeCell;
 
 use super::firmware::Handover;
-use super::power::{SLEEP_CONTROL, SOFT_OFF, power_off};
+use super::power::{SLEEP_CONTROL, SOFT_OFF};
 use super::registers::{CRMD, CRMD_KERNEL, DMW0, DMW1, DMW2, DMW3};
 use super::window::{DEVICE_BASE, DEVICE_WINDOW, MEMORY_WINDOW};
-use super::{cpu, firmware, selftest, uart};
+use super::{cpu, selftest, start, uart};
 use crate::address::WINDOW_BASE;
 use crate::log_line;
 
@@ -164,14 +164,7 @@ extern "C" fn start_kernel(_efi_boot: u64, command_line: u64, system_table: u64)
     log_line!("bixi: image at {:#x}", image().start);
     let self_tests = selftest::run();
     selftest::report(&self_tests);
-    let handover = Handover { command_line, system_table };
-    match firmware::describe(handover) {
-        Ok(machine) => {
-            log_line!("bixi: {} ranges of memory, {} cores", machine.memory.len(), machine.cores.len())
-        }
-        Err(error) => log_line!("bixi: the machine cannot be described: {error:?}"),
-    }
-    // SAFETY: once, here; interrupts stay off.
-    let _machine = unsafe { super::machine::LoongArch64::take() };
-    power_off()
+    // SAFETY: once, here, with the core's registers set.
+    let Err(error) = unsafe { start::start(Handover { command_line, system_table }, self_tests) };
+    panic!("the system cannot start: {error:?}")
 }

@@ -30,6 +30,8 @@ pub mod registers;
 #[cfg(target_os = "none")]
 pub mod selftest;
 #[cfg(target_os = "none")]
+pub mod start;
+#[cfg(target_os = "none")]
 pub mod timer;
 #[cfg(target_os = "none")]
 pub mod tlb_refill;

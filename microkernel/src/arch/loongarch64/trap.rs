@@ -174,9 +174,11 @@ pub fn idle_address() -> u64 {
 ///
 /// # Safety
 ///
-/// `kernel` lives as long as the machine runs, nothing else refers to it, and `core` is this core's block
-/// in it with `stack_top` and `current` set.
-pub unsafe fn run(kernel: *mut BoardKernel, core: &Core) -> ! {
+/// `kernel` lives as long as the machine runs, nothing else refers to it, and this core's block in it has
+/// `stack_top` and `current` set.
+pub unsafe fn run(kernel: *mut BoardKernel) -> ! {
+    // SAFETY: as the caller says; the reference ends before the first entry makes another.
+    let core = unsafe { (*kernel).core() };
     core.scratch[0].set(kernel.expose_provenance() as u64);
     let block = core::ptr::from_ref(core).expose_provenance() as u64;
     // SAFETY: KS0 is the per-core block from here on, as the entry code expects.
