@@ -166,5 +166,8 @@ extern "C" fn start_kernel(_efi_boot: u64, command_line: u64, system_table: u64)
     selftest::report(&self_tests);
     // SAFETY: once, here, with the core's registers set.
     let Err(error) = unsafe { start::start(Handover { command_line, system_table }, self_tests) };
-    panic!("the system cannot start: {error:?}")
+    #[expect(clippy::panic, reason = "without root there is nothing that could go on")]
+    {
+        panic!("the system cannot start: {error:?}")
+    }
 }

@@ -18,6 +18,7 @@ use super::window::pointer;
 use crate::address::PhysAddr;
 use crate::boot::memory::{BootMemory, Range};
 use crate::boot::{self, BootError, Description};
+use crate::entry;
 use crate::kernel::Kernel;
 use crate::object::thread::register;
 
@@ -88,6 +89,7 @@ pub unsafe fn start(
     k.get(idle).registers[register::PC].set(trap::idle_address());
     k.core().stack_top.set(boot_stack().end as u64);
     boot::start_root(k, memory, &root_description(&description, archive, place.range, self_tests))?;
+    entry::leave(k);
     // SAFETY: the value lives for ever in memory of its own, and `k` is not used again.
     unsafe { trap::run(kernel) }
 }
