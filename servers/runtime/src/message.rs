@@ -84,19 +84,29 @@ impl Received {
     ///
     /// # Errors
     /// What the kernel refused.
+    #[inline(always)]
     pub fn accepted(self) -> Result<Self, InvocationError> {
-        let [argument, detail, ..] = self.words;
-        match self.info {
-            info if !info.is_from_kernel() || info.label() == 0 => Ok(self),
-            info => match Error::from_label(info.label()) {
-                Some(error) => Err(InvocationError { error, argument, detail }),
-                None => Err(Error::InvalidCapability.into()),
-            },
+        // One test on the usual way: another thread answered.
+        if !self.info.is_from_kernel() || self.info.label() == 0 {
+            return Ok(self);
         }
+        let [argument, detail, ..] = self.words;
+        Err(refused(self.info.label(), argument, detail))
+    }
+}
+
+/// What the kernel's answer says; kept out of the callers, who seldom need it.
+#[cold]
+#[inline(never)]
+fn refused(label: u64, argument: u64, detail: u64) -> InvocationError {
+    match Error::from_label(label) {
+        Some(error) => InvocationError { error, argument, detail },
+        None => Error::InvalidCapability.into(),
     }
 }
 
 /// Describes a message of `words` words, which are at most 120.
+#[inline(always)]
 pub fn info(label: u64, words: usize) -> MessageInfo {
     MessageInfo::new(label, u8::try_from(words).unwrap_or(u8::MAX))
 }
