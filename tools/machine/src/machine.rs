@@ -22,8 +22,10 @@ pub struct Counting {
 /// A machine to run.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The bootable image, an ELF file.
+    /// The bootable image: an ELF file, or Linux's kernel as an EFI program.
     pub image: PathBuf,
+    /// The kernel's command line; Bixi reads none, Linux does.
+    pub command_line: Option<String>,
     /// Memory in MiB.
     pub memory_mib: u64,
     /// Files to hand to the guest.
@@ -40,6 +42,7 @@ impl Machine {
     pub fn new(image: impl Into<PathBuf>) -> Self {
         Self {
             image: image.into(),
+            command_line: None,
             memory_mib: 1024,
             initrd: None,
             counting: None,
@@ -72,6 +75,9 @@ impl Machine {
         arguments.add("-kernel", self.image.as_os_str());
         if let Some(initrd) = &self.initrd {
             arguments.add("-initrd", initrd.as_os_str());
+        }
+        if let Some(command_line) = &self.command_line {
+            arguments.add("-append", command_line);
         }
         arguments.0
     }

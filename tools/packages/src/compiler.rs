@@ -1,10 +1,10 @@
 //! Owns the compiler for hosted C programs: clang and lld of this machine, musl and libgcc of Debian for LoongArch.
 
-use std::ffi::OsStr;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use miette::{IntoDiagnostic, Result, miette};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use crate::apt::{PrivateApt, Reads};
 use crate::loong64::Loong64;
@@ -25,6 +25,19 @@ pub enum Linking {
     StaticPie,
     /// Nothing: the program starts at its own `_start`.
     Alone,
+}
+
+/// What a program is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe<'a> {
+    /// C and assembly files.
+    pub sources: &'a [PathBuf],
+    /// Files that those include; a change in one makes the program new.
+    pub headers: &'a [PathBuf],
+    /// Options for the compiler.
+    pub options: &'a [String],
+    /// What it is linked to.
+    pub linking: Linking,
 }
 
 /// A compiler for programs that run on Linux for LoongArch.
@@ -61,44 +74,69 @@ impl Compiler {
         })
     }
 
+    /// Builds a program, unless it is there and made of the same files in the same way.
+    ///
+    /// # Errors
+    /// A file cannot be read, or the compiler refuses it.
+    pub fn build(&self, shell: &Shell, recipe: &Recipe<'_>, output: &Path) -> Result<()> {
+        let mut command = self.command(recipe, output);
+        let made_of = fingerprint(&command, recipe)?;
+        let note = output.with_extension("made-of");
+        if output.is_file() && std::fs::read_to_string(&note).is_ok_and(|noted| noted == made_of) {
+            return Ok(());
+        }
+        let folder = output.parent().unwrap_or(output);
+        std::fs::create_dir_all(folder).into_diagnostic()?;
+        shell.read(&mut command)?;
+        std::fs::write(&note, made_of).into_diagnostic()
+    }
+
     /// Prepares the command that compiles and links one program.
-    #[must_use]
-    pub fn command<S: AsRef<OsStr>>(
-        &self,
-        sources: impl IntoIterator<Item = S>,
-        linking: Linking,
-        output: &Path,
-    ) -> Command {
+    fn command(&self, recipe: &Recipe<'_>, output: &Path) -> Command {
         let mut linker = std::ffi::OsString::from("--ld-path=");
         linker.push(&self.linker);
         let mut command = Command::new(&self.clang);
         command
             .arg(format!("--target={TARGET}"))
-            .args(["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-Werror"])
+            .args(["-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror", "-Wl,--strip-debug"])
             // The headers are musl's and the compiler's own, none of this machine's.
             .args(["-nostdlibinc", "-nostdlib"])
             .arg("-isystem")
             .arg(&self.include)
             .arg(linker);
-        let start = match linking {
+        let start = match recipe.linking {
             Linking::Static => Some("crt1.o"),
             Linking::StaticPie => Some("rcrt1.o"),
             Linking::Alone => None,
         };
-        command.args(match linking {
+        command.args(match recipe.linking {
             Linking::StaticPie => ["-static-pie", "-fPIE"],
             Linking::Static | Linking::Alone => ["-static", "-fno-pie"],
         });
         if let Some(start) = start {
             command.arg(self.libraries.join(start));
         }
-        command.args(sources);
+        command.args(recipe.options).args(recipe.sources);
         if start.is_some() {
             command.arg(self.libraries.join("libc.a")).arg(&self.arithmetic);
         }
         command.arg("-o").arg(output);
         command
     }
+}
+
+/// Returns a text that differs when a file or the command does.
+fn fingerprint(command: &Command, recipe: &Recipe<'_>) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    command.get_args().for_each(|word| word.hash(&mut hasher));
+    for file in recipe.sources.iter().chain(recipe.headers) {
+        let content = std::fs::read(file);
+        content
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot read {}", file.display()))?
+            .hash(&mut hasher);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 /// Returns compiler and linker of the first release that has both here.
@@ -147,18 +185,27 @@ fn find_archive(folder: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stand_in::StandIn;
 
-    #[test]
-    fn the_command_takes_no_header_and_no_library_of_this_machine() {
-        let compiler = Compiler {
+    fn compiler() -> Compiler {
+        Compiler {
             clang: "/bin/clang-19".into(),
             linker: "/bin/ld.lld-19".into(),
             include: "/m/include".into(),
             libraries: "/m/lib".into(),
             arithmetic: "/g/libgcc.a".into(),
-        };
+        }
+    }
+
+    fn recipe(sources: &[PathBuf], linking: Linking) -> Recipe<'_> {
+        Recipe { sources, headers: &[], options: &[], linking }
+    }
+
+    #[test]
+    fn the_command_takes_no_header_and_no_library_of_this_machine() {
+        let sources = [PathBuf::from("a.c")];
         let words = |linking| {
-            let command = compiler.command(["a.c"], linking, Path::new("a"));
+            let command = compiler().command(&recipe(&sources, linking), Path::new("a"));
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
         };
         let with_library = words(Linking::StaticPie);
@@ -168,6 +215,23 @@ mod tests {
             "{with_library}"
         );
         assert!(words(Linking::Alone).ends_with("-static -fno-pie a.c -o a"));
+    }
+
+    #[test]
+    fn a_program_is_built_again_only_when_something_changed() {
+        let machine = StandIn::new().with("clang", "for output; do :; done; echo built >> $output");
+        let compiler = Compiler { clang: machine.path("bin/clang"), ..compiler() };
+        let sources = [machine.path("a.c")];
+        let output = machine.path("a");
+        let build = |linking| {
+            compiler.build(&machine.shell(), &recipe(&sources, linking), &output).unwrap();
+            machine.read("a").lines().count()
+        };
+        std::fs::write(&sources[0], "one").unwrap();
+        assert_eq!((build(Linking::Static), build(Linking::Static)), (1, 1));
+        assert_eq!(build(Linking::StaticPie), 2, "another command");
+        std::fs::write(&sources[0], "two").unwrap();
+        assert_eq!((build(Linking::StaticPie), build(Linking::StaticPie)), (3, 3));
     }
 
     #[test]
