@@ -1,0 +1,55 @@
+//! The stories, by subject, in the order in which they are told.
+
+mod calls;
+mod cancelled;
+mod clock;
+mod donation;
+mod faults;
+mod leaks;
+mod linked;
+mod mapping;
+mod memory;
+mod messages;
+mod newborn;
+mod notifications;
+mod servers;
+mod transfer;
+
+use crate::kit::failure::Outcome;
+use crate::kit::stage::Stage;
+
+/// A named test against the real kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Story {
+    /// Its name on the control line.
+    pub(crate) name: &'static str,
+    /// Tells it.
+    pub(crate) tell: fn(&mut Stage) -> Outcome,
+}
+
+/// Makes the table of a module's stories: `name,` for each function.
+macro_rules! stories {
+    ($($name:ident,)*) => {
+        pub(super) const STORIES: &[$crate::story::Story] =
+            &[$($crate::story::Story { name: stringify!($name), tell: $name },)*];
+    };
+}
+use stories;
+
+/// All of them.
+pub(crate) const ALL: &[&[Story]] = &[
+    calls::STORIES,
+    messages::STORIES,
+    transfer::STORIES,
+    notifications::STORIES,
+    donation::STORIES,
+    servers::STORIES,
+    clock::STORIES,
+    faults::STORIES,
+    memory::STORIES,
+    mapping::STORIES,
+    cancelled::STORIES,
+    linked::STORIES,
+    leaks::STORIES,
+    newborn::STORIES,
+];

@@ -1,0 +1,163 @@
+//! Time: budgets, periods, preemption, priorities (C-10).
+
+use abi::{CPtr, Error};
+use runtime::stubs::{Notification, SchedContext, yield_now};
+use runtime::thread::Time;
+use runtime::trap::counter;
+
+use super::stories;
+use crate::kit::assistant::{PLENTY, Role};
+use crate::kit::failure::{Failure, Outcome, equal, holds, refused};
+use crate::kit::shared::{Cell, rest};
+use crate::kit::stage::{DIRECTOR, HERE, SCHED_CONTROL, Stage};
+
+stories! {
+    a_budget_ends_and_a_period_brings_it_back,
+    equals_share_the_processor,
+    a_higher_priority_runs_first,
+    yielding_lets_an_equal_run,
+    a_priority_above_the_authority_is_refused,
+    wrong_budgets_are_refused,
+    raising_a_priority_takes_effect_at_once,
+}
+
+/// Runs for ever; adds up the time that it sees itself running, in ticks: gaps above a limit are not counted.
+extern "C" fn spin(cell: u64, gap: u64, _: u64, _: u64) -> ! {
+    let cell = usize::try_from(cell).unwrap_or(0);
+    let mut last = counter();
+    loop {
+        let now = counter();
+        if now.wrapping_sub(last) < gap {
+            Cell(cell).add(now.wrapping_sub(last));
+        }
+        last = now;
+    }
+}
+
+/// Waits until so much time has passed, then signals.
+extern "C" fn sleep(deadline: u64, notification: u64, _: u64, _: u64) -> ! {
+    while counter() < deadline {}
+    let _ = Notification(CPtr(notification)).signal();
+    rest()
+}
+
+/// Lets everything below the director run for so many microseconds. The one that spins out the time is the
+/// lowest, so it sees every other's end of budget.
+fn let_run(stage: &mut Stage, microseconds: u64) -> Outcome {
+    let done = stage.notification()?;
+    let deadline = counter() + stage.ticks(microseconds);
+    stage.start(Role::BELOW.above(-50), sleep, [deadline, done.0.0, 0, 0])?;
+    done.wait()?;
+    Ok(())
+}
+
+fn a_budget_ends_and_a_period_brings_it_back(stage: &mut Stage) -> Outcome {
+    let time = Time { budget_ns: 2_000_000, period_ns: 10_000_000 };
+    let gap = stage.ticks(1000);
+    let begin = counter();
+    let spinner = stage.start(Role::BELOW.with_time(time), spin, [0, gap, 0, 0])?;
+    let_run(stage, 100_000)?;
+    spinner.tcb.suspend()?;
+    let (used, passed) = (Cell(0).get(), counter() - begin);
+    // A fifth of the time, and some room: wall time is not under the guest's control. What a budget must never
+    // do is give much more than its share, or nothing.
+    holds("it ran", used > 0)?;
+    if used * 100 > passed * 35 {
+        return Err(Failure::new(format_args!(
+            "a fifth of the time was given, {used} of {passed} ticks were used"
+        )));
+    }
+    Ok(())
+}
+
+fn equals_share_the_processor(stage: &mut Stage) -> Outcome {
+    let time = Time { budget_ns: 1_000_000, period_ns: 1_000_000 };
+    let gap = stage.ticks(300);
+    for cell in 0..3 {
+        stage.start(Role::BELOW.with_time(time), spin, [cell, gap, 0, 0])?;
+    }
+    // They are runnable all the time, so the director has to come back by itself: it is above them.
+    let done = stage.notification()?;
+    let deadline = counter() + stage.ticks(60_000);
+    stage.start(Role::BELOW.with_time(time), sleep, [deadline, done.0.0, 0, 0])?;
+    done.wait()?;
+    let used: [u64; 3] = core::array::from_fn(|cell| Cell(cell).get());
+    holds("each has run", used.iter().all(|used| *used > 0))
+}
+
+extern "C" fn number(cell: u64, _: u64, _: u64, _: u64) -> ! {
+    // The turn at which this thread has run.
+    let turn = Cell(10).add(1);
+    Cell(usize::try_from(cell).unwrap_or(0)).set(turn);
+    rest()
+}
+
+fn a_higher_priority_runs_first(stage: &mut Stage) -> Outcome {
+    for (cell, above) in [(0, -30), (1, -5), (2, -20), (3, -10)] {
+        stage.start(Role::BELOW.above(above), number, [cell, 0, 0, 0])?;
+    }
+    equal("nobody ran yet", Cell(10).get(), 0)?;
+    let_run(stage, 100)?;
+    let turns: [u64; 4] = core::array::from_fn(|cell| Cell(cell).get());
+    equal("turns", turns, [4, 1, 3, 2])
+}
+
+extern "C" fn yield_often(cell: u64, other: u64, ahead: u64, _: u64) -> ! {
+    let (cell, other) = (usize::try_from(cell).unwrap_or(0), usize::try_from(other).unwrap_or(0));
+    for _ in 0..100 {
+        let mine = Cell(cell).add(1);
+        // Neither ever gets more than one turn ahead of the other.
+        if mine > Cell(other).get() + ahead {
+            Cell(9).add(1);
+        }
+        yield_now();
+    }
+    rest()
+}
+
+fn yielding_lets_an_equal_run(stage: &mut Stage) -> Outcome {
+    let first = stage.hire(Role::BELOW, yield_often, [0, 1, 1, 0])?;
+    let second = stage.hire(Role::BELOW, yield_often, [1, 0, 1, 0])?;
+    first.resume()?;
+    second.resume()?;
+    let_run(stage, 20_000)?;
+    equal(
+        "turns of both, and turns out of turn",
+        (Cell(0).get(), Cell(1).get(), Cell(9).get()),
+        (100, 100, 0),
+    )
+}
+
+fn a_priority_above_the_authority_is_refused(stage: &mut Stage) -> Outcome {
+    let thread = stage.hire(Role::BELOW, number, [0; 4])?;
+    for priority in [151, 255, 256, u64::MAX] {
+        refused("priority", thread.tcb.set_priority(DIRECTOR, priority), Error::RangeError)?;
+        refused("maximum", thread.tcb.set_mc_priority(DIRECTOR, priority), Error::RangeError)?;
+    }
+    refused("no authority", thread.tcb.set_priority(HERE, 1), Error::InvalidCapability)
+}
+
+fn wrong_budgets_are_refused(stage: &mut Stage) -> Outcome {
+    let context = SchedContext(stage.memory.make(abi::ObjectType::SchedContext, 0)?);
+    for (budget, period) in [(0, 1_000_000), (2_000_000, 1_000_000), (1_000_000, 0), (u64::MAX, u64::MAX)] {
+        refused("budget", SCHED_CONTROL.configure(context, budget, period, 0, 0), Error::RangeError)?;
+    }
+    refused(
+        "no context",
+        SCHED_CONTROL.configure(DIRECTOR, 1_000_000, 1_000_000, 0, 0),
+        Error::InvalidCapability,
+    )?;
+    // One refill is what there is (A1).
+    refused(
+        "more refills",
+        SCHED_CONTROL.configure(context, PLENTY.budget_ns, PLENTY.period_ns, 1, 0),
+        Error::NotImplemented,
+    )
+}
+
+fn raising_a_priority_takes_effect_at_once(stage: &mut Stage) -> Outcome {
+    let thread = stage.start(Role::BELOW, number, [0; 4])?;
+    equal("below", Cell(0).get(), 0)?;
+    thread.tcb.set_priority(DIRECTOR, stage.priority() + 1)?;
+    equal("above", Cell(0).get(), 1)
+}

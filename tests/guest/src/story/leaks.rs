@@ -1,0 +1,366 @@
+//! Poisoned registers: after every kind of switch, no register holds what a third thread or the kernel left (C-8).
+//!
+//! Every thread fills all its registers with keys of its own before it enters the kernel, and looks at all of them
+//! right after it came back. What may be there is said by [`Allowed`]; a mistake planted in the assembly shows that
+//! the look finds one.
+
+use abi::{CPtr, MessageInfo, Syscall};
+use runtime::message::info;
+use runtime::stubs::{Notification, VSpace};
+
+use super::stories;
+use crate::kit::assistant::Role;
+use crate::kit::failure::{Failure, Outcome, equal, holds};
+use crate::kit::frame::{A0, A1, A2, A7, ANSWER, Allowed, Frame, Leak, R21, REFUSAL, Routine, T0, T8, key};
+use crate::kit::shared::{Cell, rest};
+use crate::kit::stage::{HERE, Stage};
+
+stories! {
+    the_look_finds_a_planted_leak,
+    calls_and_answers_between_spaces,
+    calls_to_an_active_server,
+    calls_of_kernel_objects_and_refusals,
+    signals_that_wake_and_do_not,
+    waits_and_polls,
+    yields,
+    sends_and_receives_that_wait,
+    preemption_keeps_every_register,
+    an_exception_keeps_every_register,
+}
+
+/// Threads by the number in their keys.
+const DIRECTOR: u64 = 1;
+const SERVER: u64 = 2;
+const BYSTANDER: u64 = 3;
+
+/// Cells: 14 and 15 hold an assistant's leak, register + 1 and value.
+const LEAK: Cell = Cell(14);
+const LEAK_VALUE: Cell = Cell(15);
+
+pub(super) fn none(what: &str, leak: Option<Leak>) -> Outcome {
+    match leak {
+        None => Ok(()),
+        Some(Leak { register, value }) => {
+            Err(Failure::new(format_args!("{what}: $r{register} holds {value:#x}")))
+        }
+    }
+}
+
+/// Fails if an assistant has seen a leak.
+fn none_by_assistants(what: &str) -> Outcome {
+    let register = usize::try_from(LEAK.get()).unwrap_or(0);
+    none(what, register.checked_sub(1).map(|register| Leak { register, value: LEAK_VALUE.get() }))
+}
+
+fn tell(leak: Option<Leak>) {
+    if let Some(Leak { register, value }) = leak
+        && LEAK.get() == 0
+    {
+        LEAK_VALUE.set(value);
+        LEAK.set(register as u64 + 1);
+    }
+}
+
+/// All registers poisoned but for the call's own.
+fn call(thread: u64, operation: Syscall, capability: CPtr, message: MessageInfo, reply: CPtr) -> Frame {
+    let mut frame = Frame::poisoned(thread);
+    frame.set(A7, operation.raw()).set(A0, capability.0).set(A1, message.raw()).set(A2, reply.0);
+    frame
+}
+
+/// A poisoned thread that stays in the background: it has entered the kernel with keys that nobody may ever see.
+extern "C" fn bystand(notification: u64, cell: u64, _: u64, _: u64) -> ! {
+    loop {
+        let mut frame = call(BYSTANDER, Syscall::Wait, CPtr(notification), info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        Cell(usize::try_from(cell).unwrap_or(0)).add(1);
+        tell(frame.leak(Allowed { own: BYSTANDER, sender: None, results: ANSWER }));
+    }
+}
+
+/// Starts a bystander; its notification.
+pub(super) fn bystander(stage: &mut Stage, space: VSpace) -> Result<Notification, Failure> {
+    let notification = stage.notification()?;
+    stage.start(Role::ABOVE.above(20).in_space(space), bystand, [notification.0.0, 10, 0, 0])?;
+    Ok(notification)
+}
+
+/// Receives with every register poisoned, looks, answers likewise.
+extern "C" fn serve(endpoint: u64, reply: u64, _: u64, _: u64) -> ! {
+    let first = call(SERVER, Syscall::Recv, CPtr(endpoint), info(0, 0), CPtr(reply));
+    let mut frame = first;
+    loop {
+        frame.run(Routine::Trap);
+        tell(frame.leak(Allowed { own: SERVER, sender: Some(DIRECTOR), results: ANSWER }));
+        frame = call(SERVER, Syscall::ReplyRecv, CPtr(endpoint), info(0, 0), CPtr(reply));
+    }
+}
+
+fn the_look_finds_a_planted_leak(stage: &mut Stage) -> Outcome {
+    let notification = stage.notification()?;
+    let allowed = Allowed { own: DIRECTOR, sender: None, results: ANSWER };
+    let mut frame = call(DIRECTOR, Syscall::Poll, notification.0, info(0, 0), CPtr::NULL);
+    frame.run(Routine::TrapPlanted);
+    equal("found", frame.leak(allowed), Some(Leak { register: 28, value: 0x9000_0000_0000_0000 }))?;
+    // Any register that is not a result, with the kernel's address or a third thread's key.
+    for register in (1..31).filter(|register| ![2, 3, A0, A1].contains(register)) {
+        for value in
+            [0x9000_0000_0020_0000, key(BYSTANDER, register), key(SERVER, register), key(DIRECTOR, 40)]
+        {
+            let mut frame = call(DIRECTOR, Syscall::Poll, notification.0, info(0, 0), CPtr::NULL);
+            frame.run(Routine::Trap);
+            if let Some(place) = frame.output.get_mut(register) {
+                *place = value;
+            }
+            equal("found", frame.leak(allowed), Some(Leak { register, value }))?;
+        }
+    }
+    Ok(())
+}
+
+fn calls_and_answers_between_spaces(stage: &mut Stage) -> Outcome {
+    for space in [HERE, stage.there()?] {
+        let waker = bystander(stage, space)?;
+        let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
+        stage.passive(space, serve, [endpoint.0.0, reply.0.0, 0, 0])?;
+        for round in 0..200 {
+            // Now and then the bystander runs in between.
+            if round % 10 == 0 {
+                waker.signal()?;
+            }
+            let mut frame = call(DIRECTOR, Syscall::Call, endpoint.0, info(0, 0), CPtr::NULL);
+            frame.run(Routine::Trap);
+            holds("an answer", !MessageInfo::from_raw(frame.after(A1)).is_from_kernel())?;
+            none("call", frame.leak(Allowed { own: DIRECTOR, sender: Some(SERVER), results: ANSWER }))?;
+            none_by_assistants("server")?;
+        }
+    }
+    Ok(())
+}
+
+fn calls_to_an_active_server(stage: &mut Stage) -> Outcome {
+    let there = stage.there()?;
+    for role in [Role::BELOW, Role::ABOVE.in_space(there), Role::BELOW.in_space(there)] {
+        let waker = bystander(stage, there)?;
+        let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
+        stage.start(role, serve, [endpoint.0.0, reply.0.0, 0, 0])?;
+        for _ in 0..50 {
+            waker.signal()?;
+            let mut frame = call(DIRECTOR, Syscall::Call, endpoint.0, info(0, 0), CPtr::NULL);
+            frame.run(Routine::Trap);
+            none("call", frame.leak(Allowed { own: DIRECTOR, sender: Some(SERVER), results: ANSWER }))?;
+            none_by_assistants("server")?;
+        }
+    }
+    Ok(())
+}
+
+fn calls_of_kernel_objects_and_refusals(stage: &mut Stage) -> Outcome {
+    bystander(stage, HERE)?.signal()?;
+    let thread = stage.memory.make(abi::ObjectType::Tcb, 0)?;
+    let page = stage.memory.make(abi::ObjectType::Frame, 14)?;
+    let calls = [
+        (thread, abi::Method::TcbSuspend, 0),
+        (page, abi::Method::FrameGetAddress, 0),
+        (page, abi::Method::FrameUnmap, 0),
+        (thread, abi::Method::FrameUnmap, 0),
+        (CPtr::NULL, abi::Method::FrameUnmap, 0),
+        (thread, abi::Method::TcbSetPriority, 1),
+    ];
+    for (target, method, words) in calls {
+        let message = info(method.label(), words);
+        let mut frame = call(DIRECTOR, Syscall::Call, target, message, CPtr::NULL);
+        frame.run(Routine::Trap);
+        holds("the kernel's answer", MessageInfo::from_raw(frame.after(A1)).is_from_kernel())?;
+        let allowed = Allowed { own: DIRECTOR, sender: None, results: REFUSAL };
+        none("invocation", frame.leak(allowed))?;
+        // What is in the two words is a value of the answer's, never an address of the kernel's.
+        holds("no address", [7, 8].iter().all(|register| frame.after(*register) >> 60 == 0))?;
+    }
+    let mut frame = call(DIRECTOR, Syscall::Call, thread, info(0, 0), CPtr::NULL);
+    frame.set(A7, 77).run(Routine::Trap);
+    none("unknown operation", frame.leak(Allowed { own: DIRECTOR, sender: None, results: REFUSAL }))
+}
+
+fn signals_that_wake_and_do_not(stage: &mut Stage) -> Outcome {
+    let there = stage.there()?;
+    for space in [HERE, there] {
+        let waker = bystander(stage, space)?;
+        let alone = stage.notification()?;
+        let before = Cell(10).get();
+        for round in 1..=50 {
+            for (target, what) in [(waker, "a signal that wakes"), (alone, "a signal that wakes nobody")] {
+                let mut frame = call(DIRECTOR, Syscall::Send, target.0, info(0, 0), CPtr::NULL);
+                frame.run(Routine::Trap);
+                none(what, frame.leak(Allowed { own: DIRECTOR, sender: None, results: ANSWER }))?;
+            }
+            equal("woken", Cell(10).get(), before + round)?;
+            none_by_assistants("the woken thread")?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits, poisoned; then signals back.
+extern "C" fn wait_and_signal(wait: u64, signal: u64, _: u64, _: u64) -> ! {
+    loop {
+        let mut frame = call(SERVER, Syscall::Wait, CPtr(wait), info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        tell(frame.leak(Allowed { own: SERVER, sender: None, results: ANSWER }));
+        let mut frame = call(SERVER, Syscall::Send, CPtr(signal), info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        tell(frame.leak(Allowed { own: SERVER, sender: None, results: ANSWER }));
+    }
+}
+
+fn waits_and_polls(stage: &mut Stage) -> Outcome {
+    let there = stage.there()?;
+    for role in [Role::BELOW, Role::ABOVE, Role::BELOW.in_space(there)] {
+        let (ping, pong) = (stage.notification()?, stage.notification()?);
+        stage.start(role, wait_and_signal, [ping.0.0, pong.0.0, 0, 0])?;
+        let allowed = Allowed { own: DIRECTOR, sender: None, results: ANSWER };
+        for _ in 0..50 {
+            ping.signal()?;
+            for operation in [Syscall::Wait, Syscall::Poll] {
+                let mut frame = call(DIRECTOR, operation, pong.0, info(0, 0), CPtr::NULL);
+                frame.run(Routine::Trap);
+                none("waiting", frame.leak(allowed))?;
+            }
+            none_by_assistants("the other side")?;
+        }
+    }
+    Ok(())
+}
+
+extern "C" fn yield_for_ever(_: u64, _: u64, _: u64, _: u64) -> ! {
+    loop {
+        let mut frame = call(SERVER, Syscall::Yield, CPtr::NULL, info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        Cell(0).add(1);
+        tell(frame.leak(Allowed { own: SERVER, sender: None, results: ANSWER }));
+    }
+}
+
+fn yields(stage: &mut Stage) -> Outcome {
+    let there = stage.there()?;
+    bystander(stage, there)?.signal()?;
+    stage.start(Role::ABOVE.above(0).in_space(there), yield_for_ever, [0; 4])?;
+    for _ in 0..50 {
+        let mut frame = call(DIRECTOR, Syscall::Yield, CPtr::NULL, info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        none("yield", frame.leak(Allowed { own: DIRECTOR, sender: None, results: ANSWER }))?;
+        none_by_assistants("the other thread")?;
+    }
+    Ok(())
+}
+
+/// Sends again and again, poisoned.
+extern "C" fn send_for_ever(endpoint: u64, _: u64, _: u64, _: u64) -> ! {
+    loop {
+        let mut frame = call(SERVER, Syscall::Send, CPtr(endpoint), info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        tell(frame.leak(Allowed { own: SERVER, sender: None, results: ANSWER }));
+    }
+}
+
+fn sends_and_receives_that_wait(stage: &mut Stage) -> Outcome {
+    let there = stage.there()?;
+    for role in [Role::BELOW, Role::ABOVE.in_space(there)] {
+        let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
+        let sender = stage.start(role, send_for_ever, [endpoint.0.0, 0, 0, 0])?;
+        let operations = [Syscall::Recv, Syscall::NBRecv, Syscall::Wait, Syscall::NBSendRecv];
+        for operation in operations.into_iter().cycle().take(100) {
+            let mut frame = call(DIRECTOR, operation, endpoint.0, info(0, 0), reply.0);
+            frame.set(T0, stage.pool.0.0);
+            if operation == Syscall::NBSendRecv {
+                let nowhere = stage.notification()?;
+                frame.set(T0, nowhere.0.0);
+            }
+            frame.run(Routine::Trap);
+            none("receiving", frame.leak(Allowed { own: DIRECTOR, sender: Some(SERVER), results: ANSWER }))?;
+            none_by_assistants("the sender")?;
+        }
+        sender.tcb.suspend()?;
+    }
+    Ok(())
+}
+
+/// Holds keys in every register until the word at `stop` is set, then looks at them.
+extern "C" fn hold(thread: u64, stop: u64, done: u64, _: u64) -> ! {
+    let mut frame = Frame::poisoned(thread);
+    frame.word = stop;
+    frame.run(Routine::Spin);
+    // `$r21` is no native thread's to keep (C-6), and `$t8` was the loop's.
+    tell(frame.changed(1 << T8 | 1 << R21));
+    tell(match frame.after(R21) {
+        value if value == 0 || value == key(thread, R21) => None,
+        value => Some(Leak { register: R21, value }),
+    });
+    let _ = Notification(CPtr(done)).signal();
+    rest()
+}
+
+extern "C" fn stop_after(deadline: u64, cell: u64, _: u64, _: u64) -> ! {
+    while runtime::trap::counter() < deadline {}
+    Cell(usize::try_from(cell).unwrap_or(0)).set(1);
+    rest()
+}
+
+fn preemption_keeps_every_register(stage: &mut Stage) -> Outcome {
+    let there = stage.there()?;
+    let done = stage.notification()?;
+    let stop = Cell(0);
+    let time = runtime::thread::Time { budget_ns: 100_000, period_ns: 100_000 };
+    let holders = 4;
+    for (thread, badge) in (10..10 + holders).zip([1_u64, 2, 4, 8]) {
+        let role = Role::BELOW.with_time(time).in_space(if thread % 2 == 0 { HERE } else { there });
+        let signal = stage.memory.mint(done.0, abi::Rights::WRITE, badge)?;
+        stage.start(role, hold, [thread, stop.address(), signal.0, 0])?;
+    }
+    let deadline = runtime::trap::counter() + stage.ticks(60_000);
+    stage.start(Role::BELOW.with_time(time), stop_after, [deadline, 0, 0, 0])?;
+    let mut seen = 0;
+    while seen != 15 {
+        // The director's own wake-ups come from threads that were preempted all the time.
+        let mut frame = call(DIRECTOR, Syscall::Wait, done.0, info(0, 0), CPtr::NULL);
+        frame.run(Routine::Trap);
+        seen |= frame.after(A0);
+        none("waiting", frame.leak(Allowed { own: DIRECTOR, sender: None, results: ANSWER }))?;
+    }
+    none_by_assistants("a thread that was preempted")
+}
+
+/// Faults with keys in every register, and looks at them when it goes on.
+extern "C" fn fault(_: u64, _: u64, _: u64, _: u64) -> ! {
+    let mut frame = Frame::poisoned(SERVER);
+    frame.run(Routine::Break);
+    Cell(0).set(1);
+    tell(frame.changed(1 << R21));
+    tell(match frame.after(R21) {
+        value if value == 0 || value == key(SERVER, R21) => None,
+        value => Some(Leak { register: R21, value }),
+    });
+    rest()
+}
+
+fn an_exception_keeps_every_register(stage: &mut Stage) -> Outcome {
+    for space in [HERE, stage.there()?] {
+        Cell(0).set(0);
+        bystander(stage, space)?.signal()?;
+        let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
+        stage.start(Role::ABOVE.in_space(space).with_handler(endpoint.0), fault, [0; 4])?;
+        // The handler sees the fault's words, and nothing else of the thread that faulted.
+        let mut frame = call(DIRECTOR, Syscall::Recv, endpoint.0, info(0, 0), reply.0);
+        frame.run(Routine::Trap);
+        let words = 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10;
+        none("handler", frame.leak(Allowed { own: DIRECTOR, sender: None, results: ANSWER | words }))?;
+        let pc = frame.after(7);
+        equal("not gone on", Cell(0).get(), 0)?;
+        let mut frame = call(DIRECTOR, Syscall::Send, reply.0, info(0, 1), CPtr::NULL);
+        frame.set(7, pc + 4).run(Routine::Trap);
+        none("answering", frame.leak(Allowed { own: DIRECTOR, sender: None, results: ANSWER }))?;
+        equal("gone on", Cell(0).get(), 1)?;
+        none_by_assistants("the thread that faulted")?;
+    }
+    Ok(())
+}
