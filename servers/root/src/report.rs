@@ -70,7 +70,7 @@ impl Report {
             ("hypervisor", seen.hypervisor, "a hypervisor is there"),
         ];
         for (name, value, detail) in tests {
-            let result = if value == 1 { SelfTestResult::Enforced } else { SelfTestResult::Missing };
+            let result = if value != 0 { SelfTestResult::Enforced } else { SelfTestResult::Missing };
             self.record(&Record::SelfTest { name: Text::new(name), result, detail: Text::new(detail) });
         }
     }
