@@ -128,14 +128,27 @@ fn folder_of_this_build() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_path_buf()
 }
 
-fn count(guest: &PoweredOff) -> Vec<String> {
+/// What the counter wrote: its pairs, and its profile.
+struct Counted {
+    pairs: Vec<String>,
+    profile: Vec<String>,
+}
+
+fn count_as(guest: &PoweredOff, histogram: fn(&Path) -> Option<PathBuf>) -> Counted {
     let folder = folder();
     let output = folder.path().join("pairs");
+    let histogram = histogram(folder.path());
     let mut machine = Machine::new(guest.0.write(folder.path(), 0));
-    machine.counting = Some(Counting { plugin: counter(), output: output.clone(), histogram: None });
+    machine.counting =
+        Some(Counting { plugin: counter(), output: output.clone(), histogram: histogram.clone() });
     let run = machine.run(&Emulator::find().unwrap(), |_, _| {}).unwrap();
     assert_eq!(run.verdict, Verdict::Passed { exit_code: 0 });
-    std::fs::read_to_string(output).unwrap().lines().map(str::to_owned).collect()
+    let lines = |file| std::fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect();
+    Counted { pairs: lines(output), profile: histogram.map(lines).unwrap_or_default() }
+}
+
+fn count(guest: &PoweredOff) -> Vec<String> {
+    count_as(guest, |_| None).pairs
 }
 
 #[test]
@@ -164,6 +177,19 @@ fn the_counter_counts_what_lies_between_the_marks_and_nothing_else() {
     ];
     assert_eq!(count(&guest), expected, "a stop without a start is no pair");
     assert_eq!(count(&guest), expected, "and the same again");
+}
+
+#[test]
+fn the_profile_says_how_often_each_address_was_executed() {
+    // A loop of two instructions, three times round: addi.d $t1, $t1, -1; bnez $t1, -4.
+    let guest = Guest::new().set(13, 3).start(b"loop", 1).word(0x02ff_fdad).word(0x47ff_fdbf).stop();
+    let counted =
+        count_as(&guest.print(3, b"exit code=0\n").power_off(), |folder| Some(folder.join("profile")));
+    assert_eq!(
+        counted.pairs,
+        ["pair label=loop ops=1 kernel=0 phys=6 host=0 user=0 loads=0/0 stores=0/0 csr=0/0"]
+    );
+    assert_eq!(counted.profile, ["loop 20001c 3", "loop 200020 3"]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub(crate) struct TestArguments {
     #[arg(value_name = "NAME")]
     name: Option<String>,
     /// Run full campaigns instead of the short forms, 100 boots in a row among them.
+    ///
+    /// Host tests that have a long form see the variable BIXI_LONG.
     #[arg(long)]
     long: bool,
 }
@@ -62,7 +64,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
     let campaign = if arguments.long { Campaign::Full } else { Campaign::Short };
     let mut tally = Tally::default();
     style::run(shell, workspace, &selection, &mut tally);
-    host::run(shell, workspace, &selection, &mut tally);
+    host::run(shell, workspace, &selection, campaign, &mut tally);
     tally.section("building kernel and servers");
     match Programs::build(shell, workspace) {
         Ok(programs) => {

@@ -35,7 +35,7 @@ pub(crate) fn run(
         };
         match boot::boot(shell, &image, None, TIMEOUT) {
             Ok(run) => {
-                record(&run, selection, tally);
+                record(&run, &place, selection, tally);
                 if !matches!(run.verdict, Verdict::Passed { .. }) {
                     tally.fail(
                         &format!("guest tests, {place}"),
@@ -49,7 +49,7 @@ pub(crate) fn run(
 }
 
 /// Adds each test's result; a run without any is a failure.
-fn record(run: &Run, selection: &Selection, tally: &mut Tally) {
+fn record(run: &Run, place: &str, selection: &Selection, tally: &mut Tally) {
     let mut seen = 0;
     let mut failures = 0;
     for record in run.records() {
@@ -60,7 +60,7 @@ fn record(run: &Run, selection: &Selection, tally: &mut Tally) {
             }
             Record::Test { name, result, reason } => {
                 seen += 1;
-                let name = name.to_string();
+                let name = format!("{name}, {place}");
                 if result == TestResult::Failed {
                     failures += 1;
                 }

@@ -1,16 +1,28 @@
 //! Owns the tests that run on the developer's machine: cargo runs them, their closing lines are counted.
 
-use super::{Selection, Tally};
+use super::{Campaign, Selection, Tally};
 use crate::members::{of_host, options};
 use crate::workspace::Workspace;
 use packages::progress::Progress;
 use packages::shell::Shell;
 
+/// Set for tests that have a long form: they look for this variable.
+const LONG: &str = "BIXI_LONG";
+
 /// Runs them.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    selection: &Selection,
+    campaign: Campaign,
+    tally: &mut Tally,
+) {
     tally.section("host tests");
     let mut command = workspace.cargo(shell);
     command.args(["test", "--quiet", "--no-fail-fast"]).args(options(&of_host(workspace)));
+    if campaign == Campaign::Full {
+        command.env(LONG, "1").env("PROPTEST_CASES", "10000");
+    }
     if let Some(text) = selection.text() {
         command.arg("--").arg(text);
     }
