@@ -7,13 +7,13 @@ use abi::control::{Record, Text};
 use abi::description::{Capability, FaultPolicy, MAX_RECORDS};
 use abi::fault::Fault;
 use abi::server::{RINGS_ADDRESS, parent};
-use abi::{Error, ObjectType, Rights};
+use abi::{Error, MessageInfo, ObjectType, Rights};
 use heapless::{String, Vec};
 use runtime::InvocationError;
 use runtime::memory::Memory;
 use runtime::space::{Access, map};
 use runtime::stubs::{Endpoint, Frame, Notification, Reply, Tcb, yield_now};
-use runtime::trap::Received;
+use runtime::trap::{NO_WORDS, Received};
 
 use crate::boot::{Boot, SPACE, TCB};
 use crate::emergency::{self, FAILED, SERIAL_PAGE_ADDRESS, SERIAL_PAGE_PHYSICAL, panicked};
@@ -151,8 +151,9 @@ impl Root {
             let name = self.builder.boot.description.server(index).map_or("", |server| server.name);
             // Read before anything else is called: the words past the registers lie in root's buffer.
             let message = Message::read(&received);
-            // Stopped for good, or until built anew: the Reply that stands for it becomes free.
+            // Stopped for good, or until built anew: the answer, which it never sees, frees the Reply.
             self.suspend(index);
+            let _ = self.reply.send(MessageInfo::new(1, 0), NO_WORDS);
             if place.is_multiple_of(2) {
                 self.faulted(index, name, &message);
             } else {

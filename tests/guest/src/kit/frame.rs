@@ -40,6 +40,8 @@ pub(crate) const A7: usize = 11;
 pub(crate) const T0: usize = 12;
 /// `$t8`, which [`Routine::Spin`] and [`Routine::LinkedCall`] need for themselves.
 pub(crate) const T8: usize = 20;
+/// `$t6`, in which [`Routine::LinkedSpin`] counts.
+pub(crate) const T6: usize = 18;
 /// `$r21`.
 pub(crate) const R21: usize = 21;
 const TP: usize = 2;
@@ -60,7 +62,7 @@ pub(crate) enum Routine {
     Break,
     /// `ll.d` on a word, `syscall 0`, `sc.d` of 1 on the same word; `$t8` ends as what `sc.d` answered (C-11).
     LinkedCall,
-    /// `ll.d` on a word, then looks at the next one until it is not 0, then `sc.d`.
+    /// `ll.d` on a word, then looks at the next one until it is not 0, then `sc.d`; `$t6` counts the looks.
     LinkedSpin,
 }
 
@@ -147,7 +149,9 @@ core::arch::global_asm!(
     "bixi_enter",
     "ld.d $t7, $s8, {word}",
     "ll.d $t8, $t7, 0",
-    "0: ld.d $t8, $t7, 8",
+    "move $t6, $zero",
+    "0: addi.d $t6, $t6, 1",
+    "ld.d $t8, $t7, 8",
     "beqz $t8, 0b",
     "ori $t8, $zero, 1",
     "sc.d $t8, $t7, 0",
@@ -201,8 +205,9 @@ impl Frame {
 pub(crate) struct Allowed {
     /// Whose call this was: its own keys may come back.
     pub(crate) own: u64,
-    /// Who sent the message: a direct transfer may leave what the sender's stub did not clear.
-    pub(crate) sender: Option<u64>,
+    /// What the sender of the message had in its registers: a direct transfer may leave what the sender's stub
+    /// did not clear.
+    pub(crate) sender: Option<[u64; 32]>,
     /// A bit for each register that the contract gives a value: its story checks that.
     pub(crate) results: u32,
 }
@@ -231,7 +236,7 @@ impl Frame {
                 S8 => *value == core::ptr::from_ref(self).addr() as u64,
                 FP => *value == before,
                 _ => {
-                    let sent = allowed.sender.map(|sender| key(sender, register));
+                    let sent = allowed.sender.and_then(|sender| sender.get(register).copied());
                     allowed.results & 1 << register != 0
                         || *value == 0
                         || *value == before

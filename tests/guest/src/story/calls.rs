@@ -82,7 +82,7 @@ fn leads_nowhere(operation: Syscall, pointer: CPtr, answer: &Received) -> Outcom
 }
 
 /// One capability of each type that can be invoked.
-fn one_of_each(stage: &mut Stage) -> Result<[(ObjectType, CPtr); 14], InvocationError> {
+fn one_of_each(stage: &mut Stage) -> Result<[(ObjectType, CPtr); 13], InvocationError> {
     let memory = &mut stage.memory;
     Ok([
         (ObjectType::Untyped, memory.take_untyped(12)?),
@@ -95,7 +95,6 @@ fn one_of_each(stage: &mut Stage) -> Result<[(ObjectType, CPtr); 14], Invocation
         (ObjectType::PageTable, memory.make(ObjectType::PageTable, 0)?),
         (ObjectType::Frame, memory.make(ObjectType::Frame, 14)?),
         (ObjectType::VSpace, memory.make(ObjectType::VSpace, 0)?),
-        (ObjectType::IrqControl, CPtr(abi::server::slot::IRQ_CONTROL)),
         (ObjectType::Debug, DEBUG.0),
         (ObjectType::Frame, memory.make(ObjectType::Frame, 15)?),
         (ObjectType::VSpace, HERE.0),

@@ -91,9 +91,19 @@ extern "C" fn serve(endpoint: u64, reply: u64, _: u64, _: u64) -> ! {
     let mut frame = first;
     loop {
         frame.run(Routine::Trap);
-        tell(frame.leak(Allowed { own: SERVER, sender: Some(DIRECTOR), results: ANSWER }));
+        tell(frame.leak(Allowed { own: SERVER, sender: Some(directors_call(endpoint)), results: ANSWER }));
         frame = call(SERVER, Syscall::ReplyRecv, CPtr(endpoint), info(0, 0), CPtr(reply));
     }
+}
+
+/// The director's registers in a Call of an endpoint.
+fn directors_call(endpoint: u64) -> [u64; 32] {
+    call(DIRECTOR, Syscall::Call, CPtr(endpoint), info(0, 0), CPtr::NULL).input
+}
+
+/// The server's registers when it answers.
+fn servers_answer(endpoint: CPtr, reply: CPtr) -> [u64; 32] {
+    call(SERVER, Syscall::ReplyRecv, endpoint, info(0, 0), reply).input
 }
 
 fn the_look_finds_a_planted_leak(stage: &mut Stage) -> Outcome {
@@ -123,6 +133,7 @@ fn calls_and_answers_between_spaces(stage: &mut Stage) -> Outcome {
         let waker = bystander(stage, space)?;
         let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
         stage.passive(space, serve, [endpoint.0.0, reply.0.0, 0, 0])?;
+        let answer = servers_answer(endpoint.0, reply.0);
         for round in 0..200 {
             // Now and then the bystander runs in between.
             if round % 10 == 0 {
@@ -131,7 +142,7 @@ fn calls_and_answers_between_spaces(stage: &mut Stage) -> Outcome {
             let mut frame = call(DIRECTOR, Syscall::Call, endpoint.0, info(0, 0), CPtr::NULL);
             frame.run(Routine::Trap);
             holds("an answer", !MessageInfo::from_raw(frame.after(A1)).is_from_kernel())?;
-            none("call", frame.leak(Allowed { own: DIRECTOR, sender: Some(SERVER), results: ANSWER }))?;
+            none("call", frame.leak(Allowed { own: DIRECTOR, sender: Some(answer), results: ANSWER }))?;
             none_by_assistants("server")?;
         }
     }
@@ -144,11 +155,12 @@ fn calls_to_an_active_server(stage: &mut Stage) -> Outcome {
         let waker = bystander(stage, there)?;
         let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
         stage.start(role, serve, [endpoint.0.0, reply.0.0, 0, 0])?;
+        let answer = servers_answer(endpoint.0, reply.0);
         for _ in 0..50 {
             waker.signal()?;
             let mut frame = call(DIRECTOR, Syscall::Call, endpoint.0, info(0, 0), CPtr::NULL);
             frame.run(Routine::Trap);
-            none("call", frame.leak(Allowed { own: DIRECTOR, sender: Some(SERVER), results: ANSWER }))?;
+            none("call", frame.leak(Allowed { own: DIRECTOR, sender: Some(answer), results: ANSWER }))?;
             none_by_assistants("server")?;
         }
     }
@@ -268,6 +280,7 @@ fn sends_and_receives_that_wait(stage: &mut Stage) -> Outcome {
     for role in [Role::BELOW, Role::ABOVE.in_space(there)] {
         let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
         let sender = stage.start(role, send_for_ever, [endpoint.0.0, 0, 0, 0])?;
+        let sent = call(SERVER, Syscall::Send, endpoint.0, info(0, 0), CPtr::NULL).input;
         let operations = [Syscall::Recv, Syscall::NBRecv, Syscall::Wait, Syscall::NBSendRecv];
         for operation in operations.into_iter().cycle().take(100) {
             let mut frame = call(DIRECTOR, operation, endpoint.0, info(0, 0), reply.0);
@@ -277,7 +290,7 @@ fn sends_and_receives_that_wait(stage: &mut Stage) -> Outcome {
                 frame.set(T0, nowhere.0.0);
             }
             frame.run(Routine::Trap);
-            none("receiving", frame.leak(Allowed { own: DIRECTOR, sender: Some(SERVER), results: ANSWER }))?;
+            none("receiving", frame.leak(Allowed { own: DIRECTOR, sender: Some(sent), results: ANSWER }))?;
             none_by_assistants("the sender")?;
         }
         sender.tcb.suspend()?;

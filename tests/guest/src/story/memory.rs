@@ -164,11 +164,7 @@ fn wrong_retypes_are_refused(stage: &mut Stage) -> Outcome {
     refused("too large", make(ObjectType::Untyped.raw(), 13, 0, free, 1), Error::NotEnoughMemory)?;
     refused("past the CNode", make(tcb, 0, 0, (1 << 12) - 1, 2), Error::RangeError)?;
     refused("a full slot", make(tcb, 0, 0, untyped.0, 1), Error::SlotOccupied)?;
-    refused(
-        "no CNode",
-        Untyped(untyped).retype(stage.pool, tcb, 0, 0, 0, free, 1),
-        Error::InvalidCapability,
-    )?;
+    refused("no CNode", Untyped(untyped).retype(stage.pool, tcb, 0, 0, 0, free, 1), Error::LookupFailed)?;
     // Nothing of it was done.
     let slot = stage.memory.slots.take()?;
     Ok(retype(CNODE, untyped, ObjectType::Untyped, SIZE_BITS, slot, 1)?)
