@@ -178,6 +178,11 @@ impl Device {
         self.grant.name.as_str()
     }
 
+    /// Where its first register is mapped, for registers that are not a byte wide.
+    pub fn address(&self) -> u64 {
+        self.grant.address
+    }
+
     /// Its interrupt's handler, whose notification root has set.
     pub fn interrupt(&self) -> Option<IrqHandler> {
         (self.grant.irq_slot != 0).then_some(IrqHandler(CPtr(self.grant.irq_slot)))

@@ -18,9 +18,20 @@ mod kit;
 mod run;
 #[cfg(target_os = "none")]
 mod story;
+#[cfg(target_os = "none")]
+mod victim;
 
 #[cfg(target_os = "none")]
-runtime::server_main!(run::tell_all);
+runtime::server_main!(begin);
+
+/// The guest tells stories; another server with the same program is its victim.
+#[cfg(target_os = "none")]
+fn begin(server: runtime::server::Server) -> u8 {
+    match server.arguments().next() {
+        Some("victim") => victim::fail(&server),
+        _ => run::tell_all(server),
+    }
+}
 
 #[cfg(not(target_os = "none"))]
 fn main() {

@@ -5,6 +5,7 @@ mod cancelled;
 mod clock;
 mod donation;
 mod faults;
+mod interrupts;
 mod leaks;
 mod linked;
 mod mapping;
@@ -12,6 +13,7 @@ mod memory;
 mod messages;
 mod newborn;
 mod notifications;
+mod restarts;
 mod servers;
 mod transfer;
 
@@ -46,6 +48,8 @@ pub(crate) const ALL: &[&[Story]] = &[
     servers::STORIES,
     clock::STORIES,
     faults::STORIES,
+    interrupts::STORIES,
+    restarts::STORIES,
     memory::STORIES,
     mapping::STORIES,
     cancelled::STORIES,

@@ -76,13 +76,18 @@ fn equals_share_the_processor(stage: &mut Stage) -> Outcome {
     for cell in 0..3 {
         stage.start(Role::BELOW.with_time(time), spin, [cell, gap, 0, 0])?;
     }
-    // They are runnable all the time, so the director has to come back by itself: it is above them.
-    let done = stage.notification()?;
-    let deadline = counter() + stage.ticks(60_000);
-    stage.start(Role::BELOW.with_time(time), sleep, [deadline, done.0.0, 0, 0])?;
-    done.wait()?;
+    // Wall time is not under the guest's control: what must come true is given several chances.
+    for _ in 0..20 {
+        let done = stage.notification()?;
+        let deadline = counter() + stage.ticks(20_000);
+        stage.start(Role::BELOW.with_time(time), sleep, [deadline, done.0.0, 0, 0])?;
+        done.wait()?;
+        if (0..3).all(|cell| Cell(cell).get() > 0) {
+            return Ok(());
+        }
+    }
     let used: [u64; 3] = core::array::from_fn(|cell| Cell(cell).get());
-    holds("each has run", used.iter().all(|used| *used > 0))
+    Err(Failure::new(format_args!("ticks that each has run: {used:?}")))
 }
 
 extern "C" fn number(cell: u64, _: u64, _: u64, _: u64) -> ! {

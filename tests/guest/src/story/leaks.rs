@@ -29,7 +29,7 @@ stories! {
 }
 
 /// Threads by the number in their keys.
-const DIRECTOR: u64 = 1;
+pub(super) const DIRECTOR: u64 = 1;
 const SERVER: u64 = 2;
 const BYSTANDER: u64 = 3;
 
@@ -47,7 +47,7 @@ pub(super) fn none(what: &str, leak: Option<Leak>) -> Outcome {
 }
 
 /// Fails if an assistant has seen a leak.
-fn none_by_assistants(what: &str) -> Outcome {
+pub(super) fn none_by_assistants(what: &str) -> Outcome {
     let register = usize::try_from(LEAK.get()).unwrap_or(0);
     none(what, register.checked_sub(1).map(|register| Leak { register, value: LEAK_VALUE.get() }))
 }
@@ -62,7 +62,13 @@ fn tell(leak: Option<Leak>) {
 }
 
 /// All registers poisoned but for the call's own.
-fn call(thread: u64, operation: Syscall, capability: CPtr, message: MessageInfo, reply: CPtr) -> Frame {
+pub(super) fn call(
+    thread: u64,
+    operation: Syscall,
+    capability: CPtr,
+    message: MessageInfo,
+    reply: CPtr,
+) -> Frame {
     let mut frame = Frame::poisoned(thread);
     frame.set(A7, operation.raw()).set(A0, capability.0).set(A1, message.raw()).set(A2, reply.0);
     frame
@@ -299,7 +305,7 @@ fn sends_and_receives_that_wait(stage: &mut Stage) -> Outcome {
 }
 
 /// Holds keys in every register until the word at `stop` is set, then looks at them.
-extern "C" fn hold(thread: u64, stop: u64, done: u64, _: u64) -> ! {
+pub(super) extern "C" fn hold(thread: u64, stop: u64, done: u64, _: u64) -> ! {
     let mut frame = Frame::poisoned(thread);
     frame.word = stop;
     frame.run(Routine::Spin);
