@@ -1,4 +1,6 @@
-//! Owns the plan: how the guest's first process is told what to run. Its reader is `init/init.c`.
+//! Owns the plan: how the guest's first process is told what to run, and the time. Its reader is `init/init.c`.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::cpio::Archive;
 use crate::program::{Group, Program};
@@ -6,9 +8,14 @@ use crate::program::{Group, Program};
 /// The folder for the plan and the programs' inputs.
 const FOLDER: &str = "bixi";
 
-/// Adds the plan and the programs' inputs to an archive.
+/// Adds the plan, the programs' inputs and the time to an archive.
 pub(crate) fn add(archive: &mut Archive, groups: &[Group]) {
-    archive.folder(FOLDER, 0o755);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    archive.folder(FOLDER, 0o755).file(
+        &format!("{FOLDER}/time"),
+        0o644,
+        now.as_secs().to_string().as_bytes(),
+    );
     let mut plan = Strings::default();
     let mut number = 0_usize;
     for group in groups {

@@ -1,0 +1,21 @@
+//! Programs for Linux's system calls that must do on Bixi what they do on Linux.
+//!
+//! `programs/` has their sources, small ones that print `ok` or what differs; `manifest.toml` lists the tests that are
+//! made of them; `recorded.toml` has what each test did on Linux. It is written by a run there and by nothing else:
+//! `BIXI_UPDATE=1 cargo test -p hosted --test linux`.
+//!
+//! Reading order: [`manifest`] (which tests there are), [`build`](mod@build) (the programs), [`recorded`] (what is
+//! right), [`on_linux`] (a run on Linux).
+
+pub mod build;
+pub mod manifest;
+pub mod on_linux;
+pub mod recorded;
+
+/// The environment of every test.
+pub const ENVIRONMENT: [&str; 2] = ["PATH=/usr/bin:/bin", "HOME=/"];
+
+/// Returns this crate's folder in the checkout.
+fn folder() -> &'static std::path::Path {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+}
