@@ -42,7 +42,7 @@ macro_rules! for_each_invocation {
             TcbReadRegisters: Tcb.ReadRegisters = 0x309, built, caps(), words(first, count) -> (), [RangeError, InvalidState], "Answers `count` registers from `first` on; register 0 is the pc.";
             TcbWriteRegisters: Tcb.WriteRegisters = 0x30a, built, caps(), words(resume, first) -> (), [RangeError, InvalidState, TruncatedMessage], "Writes the words that follow as registers from `first` on; register 0 is the pc; `resume` 1 resumes.";
             TcbCopyRegisters: Tcb.CopyRegisters = 0x30b, built, caps(source), words(flags) -> (), [InvalidCapability, InvalidArgument], "Copies registers from another thread: flag 0 suspends the source, 1 resumes the target, 2 copies pc, sp, fp and callee-saved, 3 the rest.";
-            TcbSuspend: Tcb.Suspend = 0x30c, built, caps(), words() -> (), [], "Stops the thread; a call that it waits in is cancelled.";
+            TcbSuspend: Tcb.Suspend = 0x30c, built, caps(), words() -> (), [], "Stops the thread. What it waits for it goes on waiting for when it is resumed (CASES 7); a send begins anew.";
             TcbResume: Tcb.Resume = 0x30d, built, caps(), words() -> (), [], "Makes a stopped thread runnable.";
             TcbBindNotification: Tcb.BindNotification = 0x30e, built, caps(notification), words() -> (), [InvalidCapability, AlreadyBound, MissingRight], "Lets the thread receive the notification while it waits at an endpoint.";
             TcbUnbindNotification: Tcb.UnbindNotification = 0x30f, built, caps(), words() -> (), [NotBound], "Undoes BindNotification.";

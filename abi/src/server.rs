@@ -30,7 +30,7 @@ pub const CNODE_RADIX: u8 = 12;
 /// Slots of a server's CNode at its start. Those up to `DEBUG` are numbered as root's are.
 pub mod slot {
     pub use crate::boot_info::slot::{
-        ASID_CONTROL, CNODE, DEBUG, IPC_BUFFER, IRQ_CONTROL, SCHED_CONTEXT, SCHED_CONTROL, TCB, VSPACE,
+        ASID_CONTROL, CNODE, DEBUG, IPC_BUFFER, SCHED_CONTEXT, SCHED_CONTROL, TCB, VSPACE,
     };
     /// The endpoint at which root hears the server's last words ([`super::parent`]).
     pub const PARENT: u64 = 11;

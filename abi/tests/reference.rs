@@ -8,6 +8,7 @@ use abi::boot_info::{self, BootInfo, SelfTests, SlotRange, UntypedDescription};
 use abi::message::{self, IpcBuffer};
 use abi::object::ObjectSize;
 use abi::ring::{self, ConsoleEntry, RingHeader};
+use abi::server::{self, ChannelGrant, DeviceGrant, ImageSegment, ServerInfo, UntypedGrant};
 use abi::{Error, MessageInfo, ObjectType, Rights, Syscall};
 
 macro_rules! syscall_rows {
@@ -153,6 +154,64 @@ fn layouts(out: &mut String) -> std::fmt::Result {
         boot_info::ARCHIVE_ADDRESS,
         boot_info::STACK_TOP,
         boot_info::ROOT_CNODE_RADIX
+    )?;
+    server_layouts(out)
+}
+
+fn server_layouts(out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\n## What a server starts with\n\n| type | bytes | offsets |\n| --- | --- | --- |")?;
+    layout!(
+        out,
+        ServerInfo,
+        magic,
+        name,
+        restarts,
+        free_slots,
+        priority,
+        timer_hz,
+        self_tests,
+        untyped_count,
+        channel_count,
+        device_count,
+        segment_count,
+        argument_bytes,
+        untypeds,
+        channels,
+        devices,
+        segments,
+        arguments
+    );
+    layout!(out, UntypedGrant, slot, size_bits);
+    layout!(out, ChannelGrant, name, peer, address, entries, signal_slot, end);
+    layout!(out, DeviceGrant, name, address, bytes, irq_slot);
+    layout!(out, ImageSegment, address, pages, first_slot, access);
+    writeln!(
+        out,
+        "\nSlots beside root's own: {} the endpoint to root, {} the notification, {} the first that root fills as it needs.",
+        server::slot::PARENT,
+        server::slot::NOTIFICATION,
+        server::slot::FIRST_FREE
+    )?;
+    writeln!(
+        out,
+        "Labels to root: {:#x} exit, {:#x} panic, {:#x} shut down. Badge bits: channels from 0, devices from {}, the server's own from {}.",
+        server::parent::EXIT,
+        server::parent::PANIC,
+        server::parent::SHUT_DOWN,
+        server::FIRST_DEVICE_BIT,
+        server::FIRST_FREE_BIT
+    )?;
+    writeln!(
+        out,
+        "Addresses: information {:#x}, IPC buffer {:#x}, stack of {:#x} below {:#x}, devices {:#x}, rings {:#x} every {:#x}, free {:#x}.",
+        server::SERVER_INFO_ADDRESS,
+        server::IPC_BUFFER_ADDRESS,
+        server::STACK_BYTES,
+        server::STACK_TOP,
+        server::DEVICES_ADDRESS,
+        server::RINGS_ADDRESS,
+        server::RING_STRIDE,
+        server::FREE_ADDRESS
     )
 }
 

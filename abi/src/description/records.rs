@@ -63,25 +63,18 @@ pub enum Capability {
     SchedControl,
     /// AsidControl: the server may make pools of address-space identifiers.
     AsidControl,
-    /// IrqControl: the server may take interrupts of its own choice.
-    IrqControl,
 }
 
 impl Capability {
     /// Each capability with the word that stands for it in a description.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("debug", Self::Debug),
-        ("sched_control", Self::SchedControl),
-        ("asid_control", Self::AsidControl),
-        ("irq_control", Self::IrqControl),
-    ];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("debug", Self::Debug), ("sched_control", Self::SchedControl), ("asid_control", Self::AsidControl)];
 
     const fn bit(self) -> u32 {
         match self {
             Self::Debug => 1,
             Self::SchedControl => 1 << 1,
             Self::AsidControl => 1 << 2,
-            Self::IrqControl => 1 << 3,
         }
     }
 }

@@ -79,7 +79,7 @@ fn a_small_description_is_read() {
     assert_eq!((servers[1].priority, servers[1].max_controlled_priority), (100, 150));
     assert_eq!(servers[1].on_fault, FaultPolicy::Stop);
     assert!(servers[1].capabilities.has(Capability::SchedControl));
-    assert!(!servers[1].capabilities.has(Capability::IrqControl));
+    assert!(!servers[1].capabilities.has(Capability::AsidControl));
     assert_eq!(servers[1].arguments().collect::<Vec<_>>(), vec!["--fast"]);
     assert_eq!(servers[0].arguments().count(), 0);
     let channel = description.channels().next().unwrap();

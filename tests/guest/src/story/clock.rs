@@ -1,7 +1,8 @@
 //! Time: budgets, periods, preemption, priorities (C-10).
 
 use abi::{CPtr, Error};
-use runtime::stubs::{Notification, SchedContext, yield_now};
+use runtime::message::info;
+use runtime::stubs::{Endpoint, Notification, Reply, SchedContext, yield_now};
 use runtime::thread::Time;
 use runtime::trap::counter;
 
@@ -13,6 +14,7 @@ use crate::kit::stage::{DIRECTOR, HERE, SCHED_CONTROL, Stage};
 
 stories! {
     a_budget_ends_and_a_period_brings_it_back,
+    a_callee_spends_its_callers_budget,
     equals_share_the_processor,
     a_higher_priority_runs_first,
     yielding_lets_an_equal_run,
@@ -65,6 +67,51 @@ fn a_budget_ends_and_a_period_brings_it_back(stage: &mut Stage) -> Outcome {
     if used * 100 > passed * 35 {
         return Err(Failure::new(format_args!(
             "a fifth of the time was given, {used} of {passed} ticks were used"
+        )));
+    }
+    Ok(())
+}
+
+/// Uses up so many ticks of processor time for each call.
+extern "C" fn work(endpoint: u64, reply: u64, ticks: u64, gap: u64) -> ! {
+    let (endpoint, reply) = (Endpoint(CPtr(endpoint)), Reply(CPtr(reply)));
+    let mut received = endpoint.recv(reply);
+    loop {
+        let (mut used, mut last) = (0, counter());
+        while used < ticks {
+            let now = counter();
+            if now.wrapping_sub(last) < gap {
+                used += now.wrapping_sub(last);
+            }
+            last = now;
+        }
+        received = endpoint.reply_recv_inline(reply, info(0, 0), received.words);
+    }
+}
+
+/// Calls once, and tells how long that took.
+extern "C" fn call_and_measure(endpoint: u64, done: u64, _: u64, _: u64) -> ! {
+    let begin = counter();
+    let answer = Endpoint(CPtr(endpoint)).call(0, []);
+    Cell(0).set(counter() - begin);
+    Cell(1).set(u64::from(answer.is_ok()));
+    let _ = Notification(CPtr(done)).signal();
+    rest()
+}
+
+fn a_callee_spends_its_callers_budget(stage: &mut Stage) -> Outcome {
+    let (endpoint, reply, done) = (stage.endpoint()?, stage.reply()?, stage.notification()?);
+    let (ticks, gap) = (stage.ticks(5000), stage.ticks(300));
+    stage.passive(HERE, work, [endpoint.0.0, reply.0.0, ticks, gap])?;
+    // Five milliseconds of work on one in ten: at least four periods pass, however slow the machine is.
+    let time = Time { budget_ns: 1_000_000, period_ns: 10_000_000 };
+    stage.start(Role::BELOW.with_time(time), call_and_measure, [endpoint.0.0, done.0.0, 0, 0])?;
+    done.wait()?;
+    equal("answered", Cell(1).get(), 1)?;
+    let (took, least) = (Cell(0).get(), stage.ticks(35_000));
+    if took < least {
+        return Err(Failure::new(format_args!(
+            "the call took {took} ticks; its caller's budget allows {least}"
         )));
     }
     Ok(())

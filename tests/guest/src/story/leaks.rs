@@ -19,6 +19,7 @@ stories! {
     the_look_finds_a_planted_leak,
     calls_and_answers_between_spaces,
     calls_to_an_active_server,
+    the_stubs_give_nothing_away,
     calls_of_kernel_objects_and_refusals,
     signals_that_wake_and_do_not,
     waits_and_polls,
@@ -171,6 +172,47 @@ fn calls_to_an_active_server(stage: &mut Stage) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Receives calls made by the runtime's stubs, with two words each, and looks for anything else of the caller's.
+extern "C" fn serve_stubs(endpoint: u64, reply: u64, _: u64, _: u64) -> ! {
+    let words = 1 << 7 | 1 << 8;
+    let mut sender = [0; 32];
+    if let Some(operation) = sender.get_mut(A7) {
+        *operation = Syscall::Call.raw();
+    }
+    let mut frame = call(SERVER, Syscall::Recv, CPtr(endpoint), info(0, 0), CPtr(reply));
+    loop {
+        frame.run(Routine::Trap);
+        let from_director = Allowed { own: SERVER, sender: Some(sender), results: ANSWER | words };
+        tell(frame.leak(from_director));
+        frame = call(SERVER, Syscall::ReplyRecv, CPtr(endpoint), info(0, 0), CPtr(reply));
+    }
+}
+
+fn the_stubs_give_nothing_away(stage: &mut Stage) -> Outcome {
+    for space in [HERE, stage.there()?] {
+        let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
+        stage.passive(space, serve_stubs, [endpoint.0.0, reply.0.0, 0, 0])?;
+        for round in 0..100 {
+            // Many values that live over the call, so that registers are full of them.
+            let live: [u64; 16] =
+                core::array::from_fn(|index| core::hint::black_box(key(DIRECTOR, index) ^ round));
+            endpoint.call(0, [1, 2])?;
+            core::hint::black_box(endpoint.call_inline(info(0, 2), [1, 2, 0, 0, 0, 0, 0, 0]));
+            equal(
+                "live values",
+                core::hint::black_box(live).iter().fold(0, |sum, word| sum ^ word),
+                fold(round),
+            )?;
+            none_by_assistants("stub")?;
+        }
+    }
+    Ok(())
+}
+
+fn fold(round: u64) -> u64 {
+    (0..16).fold(0, |sum, index| sum ^ key(DIRECTOR, index) ^ round)
 }
 
 fn calls_of_kernel_objects_and_refusals(stage: &mut Stage) -> Outcome {
