@@ -3,6 +3,8 @@
 //! [`check`] finds every slot that can be reached from the threads that a core knows, from the interrupt
 //! slots and from the roots that it is given, through CNodes, Tcbs, Zombies and the derivation list.
 
+pub mod threads;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::format;
 use std::string::String;

@@ -99,7 +99,9 @@ pub fn charge_current<M: Machine>(k: &Kernel<M>) {
     let Some(context) = context else { return };
     let begins = k.get(context);
     let unused = begins.remaining.get() == begins.budget.get();
-    if unused || begins.refill_at.get().saturating_add(begins.period.get()) <= now.0 {
+    let comes_back = begins.refill_at.get().saturating_add(begins.period.get());
+    // Taking turns is by time used alone: who is preempted goes on with the rest of its turn.
+    if unused || !begins.is_round_robin() && comes_back <= now.0 {
         refill(k, context, now);
     }
 }
