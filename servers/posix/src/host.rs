@@ -1,0 +1,210 @@
+//! Everything that the server asks of the machine it runs on.
+//!
+//! On the target: the kernel's Host object and MapMany, the copy routines with their fix-up table (C-29),
+//! the linear map of the windows (C-44), rings to the console. On the developer's machine: [`crate::mock`].
+//! Nothing here interprets what a program gave: addresses come checked, by [`crate::user`].
+
+use crate::address::PageRange;
+
+/// A lower VSpace, by its number at the host (C-45: made once, recycled).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpaceId(pub u16);
+
+/// A register context in the contexts frame, by number (C-20).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContextId(pub u16);
+
+bitflags::bitflags! {
+    /// What a program may do with a mapped page; reading is always among it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PageRights: u8 {
+        /// Stores go through.
+        const WRITE = 1;
+        /// Instructions are fetched.
+        const EXECUTE = 2;
+    }
+}
+
+/// One entry of MapMany (C-41): a run of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapEntry {
+    /// Page by page to frames that follow each other in one window; what was mapped there is replaced.
+    Map {
+        /// Where in the space; at most 65,535 pages.
+        pages: PageRange,
+        /// The first page's frame.
+        first: WindowPage,
+        /// What the program may do.
+        rights: PageRights,
+    },
+    /// Takes away what is mapped.
+    Unmap {
+        /// Where in the space; at most 65,535 pages.
+        pages: PageRange,
+    },
+}
+
+/// Most pages of one entry (C-41: 16 bits of count).
+pub const ENTRY_PAGES: u64 = 0xffff;
+/// Most entries of one call (C-41).
+pub const BATCH_ENTRIES: usize = 64;
+
+/// A page of a window: the slot that the window has in the VSpace, and the page in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowPage {
+    /// The window.
+    pub slot: u8,
+    /// The page in it.
+    pub page: u64,
+}
+
+/// Where MapMany stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapStop {
+    /// Entries done in whole.
+    pub done: usize,
+    /// Why not the next.
+    pub reason: MapReason,
+}
+
+/// Why MapMany stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapReason {
+    /// The space's stock of page tables is empty.
+    NeedTable,
+    /// An interrupt was pending: the rest is to be asked for again.
+    Interrupted,
+}
+
+/// A copy between the server and a program ended early: the byte at which a page was missing or refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyStop {
+    /// Bytes copied before it.
+    pub done: usize,
+}
+
+/// The general registers and pc of a hosted thread, as its context holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// `$r0` to `$r31`; the first is not looked at.
+    pub general: [u64; 32],
+    /// Where it goes on.
+    pub pc: u64,
+}
+
+impl Registers {
+    /// All zero.
+    pub const ZERO: Self = Self { general: [0; 32], pc: 0 };
+}
+
+/// How a context is to be entered next (C-24, C-25).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// From a system call: result, the registers that Linux keeps, zeros in the temporaries.
+    Minimal,
+    /// Every register from the context.
+    Full,
+}
+
+/// A serial stream of the default console (design §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Line 1.
+    StandardOutput,
+    /// Line 2.
+    StandardError,
+}
+
+/// What reading standard input found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// So many bytes were read, at least one.
+    Bytes(usize),
+    /// Nothing yet: [`crate::server::Server::input_ready`] is called when there is.
+    Empty,
+    /// Nothing, and never again.
+    End,
+}
+
+/// The machine under the server.
+///
+/// The copies of the first group act on the *current* space, which [`Host::switch`] chose, and only on
+/// addresses below 2^47; each stops at the first byte whose page is missing or refuses the access.
+pub trait Host {
+    /// Reads a program's memory.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be read.
+    fn copy_in(&mut self, from: u64, into: &mut [u8]) -> Result<(), CopyStop>;
+    /// Writes a program's memory.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be written.
+    fn copy_out(&mut self, from: &[u8], to: u64) -> Result<(), CopyStop>;
+    /// Writes zeros to a program's memory.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be written.
+    fn zero_out(&mut self, to: u64, bytes: usize) -> Result<(), CopyStop>;
+    /// Replaces an aligned word of a program's memory if it holds `old`; returns what it held. Atomic.
+    ///
+    /// # Errors
+    /// [`CopyStop`] when the word cannot be written.
+    fn compare_exchange(&mut self, at: u64, old: u32, new: u32) -> Result<u32, CopyStop>;
+    /// Reads an aligned word of a program's memory. Atomic.
+    ///
+    /// # Errors
+    /// [`CopyStop`] when the word cannot be read.
+    fn load_word(&mut self, at: u64) -> Result<u32, CopyStop>;
+
+    /// Fills a frame with zeros.
+    fn zero_frame(&mut self, frame: WindowPage);
+    /// Copies a frame.
+    fn copy_frame(&mut self, from: WindowPage, to: WindowPage);
+    /// Reads from a frame; `offset` and the length stay within the page.
+    fn read_frame(&mut self, frame: WindowPage, offset: usize, into: &mut [u8]);
+    /// Writes to a frame; `offset` and the length stay within the page.
+    fn write_frame(&mut self, frame: WindowPage, offset: usize, from: &[u8]);
+
+    /// Changes mappings of a space, entry by entry; at most [`BATCH_ENTRIES`].
+    ///
+    /// # Errors
+    /// [`MapStop`] says how many entries were done and why not the rest.
+    fn map_many(&mut self, space: SpaceId, entries: &[MapEntry]) -> Result<(), MapStop>;
+    /// Gives page tables from the server's stock to a space's; returns how many there still were to give.
+    fn give_tables(&mut self, space: SpaceId, tables: u32) -> u32;
+    /// Takes a space's unused page tables back into the server's stock.
+    fn take_tables(&mut self, space: SpaceId);
+
+    /// Says which space a context runs in.
+    fn set_space(&mut self, context: ContextId, space: SpaceId);
+    /// Makes a context current (C-26); it and its space stay so until the next call of this.
+    fn switch(&mut self, context: ContextId);
+    /// A context's registers. For the current one: those of its last entry into the server.
+    fn registers(&mut self, context: ContextId) -> Registers;
+    /// Replaces a context's registers; it is entered in full next.
+    fn set_registers(&mut self, context: ContextId, registers: &Registers);
+    /// Sets the result (`$a0`) of the call that a context waits in, and that it goes on behind it.
+    fn set_result(&mut self, context: ContextId, result: u64);
+    /// Makes all vector state of a context zero, as a new program finds it (CASES 17).
+    fn clear_vectors(&mut self, context: ContextId);
+
+    /// Nanoseconds since the machine began; never goes back.
+    fn monotonic_ns(&self) -> u64;
+    /// What to add to [`Host::monotonic_ns`] for nanoseconds since 1970; 0 without a clock in the machine.
+    fn realtime_offset_ns(&self) -> u64;
+    /// Asks for [`crate::server::Server::alarm`] at a time; replaces an earlier wish.
+    fn arm_alarm(&mut self, at_ns: u64);
+    /// Bits for the random generator, if the machine has given any (never made from a clock).
+    fn random_seed(&mut self) -> Option<[u8; 32]>;
+    /// Linux's HWCAP bits of this machine, LBT not among them.
+    fn hardware_capabilities(&self) -> u64;
+
+    /// Puts bytes into a stream's ring; returns how many fitted, perhaps none.
+    /// [`crate::server::Server::output_ready`] is called when there is room again.
+    fn write_stream(&mut self, stream: Stream, bytes: &[u8]) -> usize;
+    /// Takes bytes of standard input.
+    fn read_input(&mut self, into: &mut [u8]) -> Input;
+    /// Writes a line of the server's own log.
+    fn log(&mut self, line: &str);
+}

@@ -1,0 +1,272 @@
+//! The machine that host tests run the server on.
+//!
+//! Frames are bytes, a space is a map from pages to frames with rights, and the copies go through that map
+//! as the processor would: without the right in the map they stop. So a test sees what a program could do,
+//! not what the server thinks that it could.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "a test machine: what is out of range is a failed test"
+)]
+
+mod memory;
+
+use crate::host::{
+    ContextId, CopyStop, Host, Input, MapEntry, MapReason, MapStop, PageRights, Registers, SpaceId, Stream,
+    WindowPage,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::string::String;
+use std::vec::Vec;
+
+/// The mock machine.
+#[derive(Debug, Default)]
+pub struct Mock {
+    /// Contents of frames that were ever written.
+    frames: BTreeMap<(u8, u64), Vec<u8>>,
+    /// What the page tables say.
+    pub mapped: BTreeMap<(SpaceId, u64), (WindowPage, PageRights)>,
+    /// Tables that the spaces' own stocks hold.
+    tables_given: BTreeMap<SpaceId, u32>,
+    /// Tables in use: the directory entries that have one.
+    tables_used: BTreeSet<(SpaceId, u64)>,
+    /// Tables in the server's stock.
+    pub tables_left: u32,
+    /// Calls of MapMany, and entries in them.
+    pub map_calls: u64,
+    /// Entries of all calls of MapMany.
+    pub map_entries: u64,
+    /// Every context that was touched.
+    pub contexts: BTreeMap<ContextId, MockContext>,
+    /// The current context.
+    pub current: Option<ContextId>,
+    /// The monotonic clock.
+    pub now_ns: u64,
+    /// What the clock's start is in 1970's terms.
+    pub realtime_offset_ns: u64,
+    /// The alarm that was asked for.
+    pub alarm: Option<u64>,
+    /// How often the alarm was armed.
+    pub alarms_armed: u64,
+    /// The machine's seed.
+    pub seed: Option<[u8; 32]>,
+    /// What came out, per stream: output, error.
+    pub output: [Vec<u8>; 2],
+    /// Bytes that each stream still takes.
+    pub room: [usize; 2],
+    /// What is typed.
+    pub input: VecDeque<u8>,
+    /// Whether the input has an end.
+    pub input_ended: bool,
+    /// The server's log.
+    pub logged: Vec<String>,
+}
+
+/// A context of the mock.
+#[derive(Clone, Copy, Debug)]
+pub struct MockContext {
+    /// The space it runs in.
+    pub space: Option<SpaceId>,
+    /// Its registers.
+    pub registers: Registers,
+}
+
+impl Mock {
+    /// A machine with plenty of everything.
+    pub fn new() -> Self {
+        Self {
+            tables_left: 10_000,
+            room: [usize::MAX; 2],
+            seed: Some([7; 32]),
+            realtime_offset_ns: 1_700_000_000_000_000_000,
+            now_ns: 1_000_000_000,
+            ..Self::default()
+        }
+    }
+
+    /// What came out on a stream.
+    pub fn output(&self, stream: Stream) -> &[u8] {
+        match stream {
+            Stream::StandardOutput => &self.output[0],
+            Stream::StandardError => &self.output[1],
+        }
+    }
+
+    /// A context that tests and the server look at.
+    pub fn context(&mut self, id: ContextId) -> &mut MockContext {
+        self.contexts.entry(id).or_insert(MockContext { space: None, registers: Registers::ZERO })
+    }
+
+    fn map_one(&mut self, space: SpaceId, entry: &MapEntry) -> Result<(), MapReason> {
+        match *entry {
+            MapEntry::Unmap { pages } => {
+                for page in pages.iter() {
+                    self.mapped.remove(&(space, page.0));
+                }
+            }
+            MapEntry::Map { pages, first, rights } => {
+                for page in pages.iter() {
+                    self.need_table(space, page.0)?;
+                    let target = WindowPage { page: first.page + (page.0 - pages.start.0), ..first };
+                    self.mapped.insert((space, page.0), (target, rights));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Each 32 MiB that has a page needs a table; the level above is left out.
+    fn need_table(&mut self, space: SpaceId, page: u64) -> Result<(), MapReason> {
+        if self.tables_used.contains(&(space, page >> 11)) {
+            return Ok(());
+        }
+        let given = self.tables_given.entry(space).or_default();
+        *given = given.checked_sub(1).ok_or(MapReason::NeedTable)?;
+        self.tables_used.insert((space, page >> 11));
+        Ok(())
+    }
+}
+
+impl Host for Mock {
+    fn copy_in(&mut self, from: u64, into: &mut [u8]) -> Result<(), CopyStop> {
+        self.read_current(from, into)
+    }
+
+    fn copy_out(&mut self, from: &[u8], to: u64) -> Result<(), CopyStop> {
+        self.write_current(to, from)
+    }
+
+    fn zero_out(&mut self, to: u64, bytes: usize) -> Result<(), CopyStop> {
+        self.write_current(to, &std::vec![0; bytes])
+    }
+
+    fn compare_exchange(&mut self, at: u64, old: u32, new: u32) -> Result<u32, CopyStop> {
+        let mut word = [0; 4];
+        self.read_current(at, &mut word)?;
+        let before = u32::from_le_bytes(word);
+        // The store right is needed whether or not the word changes, as sc.w does.
+        let after = if before == old { new } else { before };
+        self.write_current(at, &after.to_le_bytes())?;
+        Ok(before)
+    }
+
+    fn load_word(&mut self, at: u64) -> Result<u32, CopyStop> {
+        let mut word = [0; 4];
+        self.read_current(at, &mut word)?;
+        Ok(u32::from_le_bytes(word))
+    }
+
+    fn zero_frame(&mut self, frame: WindowPage) {
+        self.frame(frame).fill(0);
+    }
+
+    fn copy_frame(&mut self, from: WindowPage, to: WindowPage) {
+        let bytes = self.frame(from).to_vec();
+        self.frame(to).copy_from_slice(&bytes);
+    }
+
+    fn read_frame(&mut self, frame: WindowPage, offset: usize, into: &mut [u8]) {
+        into.copy_from_slice(&self.frame(frame)[offset..offset + into.len()]);
+    }
+
+    fn write_frame(&mut self, frame: WindowPage, offset: usize, from: &[u8]) {
+        self.frame(frame)[offset..offset + from.len()].copy_from_slice(from);
+    }
+
+    fn map_many(&mut self, space: SpaceId, entries: &[MapEntry]) -> Result<(), MapStop> {
+        assert!(entries.len() <= crate::host::BATCH_ENTRIES, "a batch too long for the kernel");
+        self.map_calls += 1;
+        for (done, entry) in entries.iter().enumerate() {
+            self.map_one(space, entry).map_err(|reason| MapStop { done, reason })?;
+            self.map_entries += 1;
+        }
+        Ok(())
+    }
+
+    fn give_tables(&mut self, space: SpaceId, tables: u32) -> u32 {
+        let given = tables.min(self.tables_left);
+        self.tables_left -= given;
+        *self.tables_given.entry(space).or_default() += given;
+        given
+    }
+
+    fn take_tables(&mut self, space: SpaceId) {
+        let used = self.tables_used.len();
+        self.tables_used.retain(|(owner, _)| *owner != space);
+        let back = u32::try_from(used - self.tables_used.len()).expect("few tables");
+        self.tables_left += back + self.tables_given.remove(&space).unwrap_or(0);
+        assert!(!self.mapped.keys().any(|(owner, _)| *owner == space), "tables taken from a space in use");
+    }
+
+    fn set_space(&mut self, context: ContextId, space: SpaceId) {
+        self.context(context).space = Some(space);
+    }
+
+    fn switch(&mut self, context: ContextId) {
+        self.current = Some(context);
+    }
+
+    fn registers(&mut self, context: ContextId) -> Registers {
+        self.context(context).registers
+    }
+
+    fn set_registers(&mut self, context: ContextId, registers: &Registers) {
+        self.context(context).registers = *registers;
+    }
+
+    fn set_result(&mut self, context: ContextId, result: u64) {
+        let registers = &mut self.context(context).registers;
+        registers.general[4] = result;
+        registers.pc += 4;
+    }
+
+    fn clear_vectors(&mut self, _context: ContextId) {}
+
+    fn monotonic_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn realtime_offset_ns(&self) -> u64 {
+        self.realtime_offset_ns
+    }
+
+    fn arm_alarm(&mut self, at_ns: u64) {
+        self.alarm = Some(at_ns);
+        self.alarms_armed += 1;
+    }
+
+    fn random_seed(&mut self) -> Option<[u8; 32]> {
+        self.seed.take()
+    }
+
+    fn hardware_capabilities(&self) -> u64 {
+        0x1f
+    }
+
+    fn write_stream(&mut self, stream: Stream, bytes: &[u8]) -> usize {
+        let number = match stream {
+            Stream::StandardOutput => 0,
+            Stream::StandardError => 1,
+        };
+        let taken = bytes.len().min(self.room[number]);
+        self.room[number] -= taken;
+        self.output[number].extend_from_slice(&bytes[..taken]);
+        taken
+    }
+
+    fn read_input(&mut self, into: &mut [u8]) -> Input {
+        let bytes = into.len().min(self.input.len());
+        for (place, byte) in into.iter_mut().zip(self.input.drain(..bytes)) {
+            *place = byte;
+        }
+        match bytes {
+            0 if self.input_ended => Input::End,
+            0 => Input::Empty,
+            bytes => Input::Bytes(bytes),
+        }
+    }
+
+    fn log(&mut self, line: &str) {
+        self.logged.push(line.into());
+    }
+}

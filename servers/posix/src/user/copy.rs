@@ -1,0 +1,176 @@
+//! Copies between the server and a program, with the page faults that they meet.
+//!
+//! The methods without `other` in their name act on the current space through the host's copy routines;
+//! those with it reach any space through its frames (C-29: what is not current goes through the windows).
+
+use super::pointer::{UserPtr, UserSlice};
+use crate::Errno;
+use crate::address::{PAGE_BYTES, PAGE_SIZE, Page};
+use crate::host::{CopyStop, Host};
+use crate::memory::fault::Access;
+use crate::memory::space::View;
+use crate::number::{to_u64, to_usize};
+use alloc::vec::Vec;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// A copy that ended early: so many bytes came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// Bytes copied.
+    pub done: usize,
+}
+
+impl From<Short> for Errno {
+    fn from(_: Short) -> Self {
+        Self::EFAULT
+    }
+}
+
+impl<H: Host> View<'_, H> {
+    /// Reads a program's bytes; `into` is not longer than the slice.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that the program could not read itself.
+    pub fn read_bytes(&mut self, from: UserSlice, into: &mut [u8]) -> Result<(), Short> {
+        let bytes = into.len().min(to_usize(from.bytes()));
+        let mut done = 0;
+        while let Some(rest) = into.get_mut(done..bytes).filter(|rest| !rest.is_empty()) {
+            match self.host.copy_in(from.address() + to_u64(done), rest) {
+                Ok(()) => break,
+                Err(stop) => done = self.go_on(from, done, stop, Access::Load)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes to a program's bytes; `from` is not longer than the slice.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that the program could not write itself.
+    pub fn write_bytes(&mut self, from: &[u8], to: UserSlice) -> Result<(), Short> {
+        let bytes = from.len().min(to_usize(to.bytes()));
+        let mut done = 0;
+        while let Some(rest) = from.get(done..bytes).filter(|rest| !rest.is_empty()) {
+            match self.host.copy_out(rest, to.address() + to_u64(done)) {
+                Ok(()) => break,
+                Err(stop) => done = self.go_on(to, done, stop, Access::Store)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes zeros to a program's bytes.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that the program could not write itself.
+    pub fn write_zeros(&mut self, to: UserSlice) -> Result<(), Short> {
+        let bytes = to_usize(to.bytes());
+        let mut done = 0;
+        while done < bytes {
+            match self.host.zero_out(to.address() + to_u64(done), bytes - done) {
+                Ok(()) => break,
+                Err(stop) => done = self.go_on(to, done, stop, Access::Store)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads one value.
+    ///
+    /// # Errors
+    /// EFAULT when the program could not read all of it itself.
+    pub fn read<T: FromBytes + IntoBytes>(&mut self, from: UserPtr<T>) -> Result<T, Errno> {
+        let mut value = T::new_zeroed();
+        self.read_bytes(from.slice(), value.as_mut_bytes())?;
+        Ok(value)
+    }
+
+    /// Writes one value.
+    ///
+    /// # Errors
+    /// EFAULT when the program could not write all of it itself.
+    pub fn write<T: IntoBytes + Immutable>(&mut self, to: UserPtr<T>, value: &T) -> Result<(), Errno> {
+        Ok(self.write_bytes(value.as_bytes(), to.slice())?)
+    }
+
+    /// Reads a string that ends with a zero byte within `most` bytes, without the zero, into `text`.
+    ///
+    /// # Errors
+    /// EFAULT as [`View::read`]; ENAMETOOLONG when `most` bytes have no zero among them.
+    pub fn read_string(&mut self, address: u64, most: usize, text: &mut Vec<u8>) -> Result<(), Errno> {
+        text.clear();
+        // A piece never crosses a page, so that a string that ends before a hole is read in whole.
+        while text.len() < most {
+            let from = address.checked_add(to_u64(text.len())).ok_or(Errno::EFAULT)?;
+            let in_page = PAGE_BYTES - from % PAGE_BYTES;
+            let mut piece = [0_u8; 64];
+            let bytes = to_usize(in_page).min(piece.len()).min(most - text.len());
+            let Some(piece) = piece.get_mut(..bytes) else { break };
+            self.read_bytes(UserSlice::new(from, to_u64(bytes))?, piece)?;
+            if let Some(end) = piece.iter().position(|byte| *byte == 0) {
+                text.extend_from_slice(piece.get(..end).unwrap_or_default());
+                return Ok(());
+            }
+            text.extend_from_slice(piece);
+        }
+        Err(Errno::ENAMETOOLONG)
+    }
+
+    /// Reads an aligned word as one access.
+    ///
+    /// # Errors
+    /// EFAULT as [`View::read`].
+    pub fn load_word(&mut self, at: UserPtr<u32>) -> Result<u32, Errno> {
+        loop {
+            match self.host.load_word(at.address()) {
+                Ok(word) => return Ok(word),
+                Err(_) => self.resolve(at.address(), Access::Load).map_err(|_| Errno::EFAULT)?,
+            }
+        }
+    }
+
+    /// Replaces an aligned word if it holds `old`, as one access; returns what it held.
+    ///
+    /// # Errors
+    /// EFAULT as [`View::write`].
+    pub fn compare_exchange(&mut self, at: UserPtr<u32>, old: u32, new: u32) -> Result<u32, Errno> {
+        loop {
+            match self.host.compare_exchange(at.address(), old, new) {
+                Ok(word) => return Ok(word),
+                Err(_) => self.resolve(at.address(), Access::Store).map_err(|_| Errno::EFAULT)?,
+            }
+        }
+    }
+
+    /// Writes to a space that need not be current.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that a program there could not write itself.
+    pub fn write_other(&mut self, from: &[u8], to: UserSlice) -> Result<(), Short> {
+        let mut done = 0;
+        while let Some(rest) = from.get(done..).filter(|rest| !rest.is_empty()) {
+            let address = to.address() + to_u64(done);
+            let offset = to_usize(address % PAGE_BYTES);
+            let piece = rest.get(..PAGE_SIZE - offset).unwrap_or(rest);
+            self.resolve(address, Access::Store).map_err(|_| Short { done })?;
+            let frame = self.space.pages.get(Page::of(address)).ok_or(Short { done })?;
+            self.host.write_frame(self.memory.frames.locate(frame), offset, piece);
+            done += piece.len();
+        }
+        Ok(())
+    }
+
+    /// Resolves the fault that a copy stopped at; returns where to go on.
+    fn go_on(
+        &mut self,
+        slice: UserSlice,
+        before: usize,
+        stop: CopyStop,
+        access: Access,
+    ) -> Result<usize, Short> {
+        let done = before + stop.done;
+        let address = slice.address() + to_u64(done);
+        self.resolve(address, access).map_err(|_| Short { done })?;
+        Ok(done)
+    }
+}
