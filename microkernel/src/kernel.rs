@@ -48,7 +48,7 @@ pub struct Core {
     pub space: Cell<Option<Ref<VSpace>>>,
     /// The threads that can run.
     pub ready: ReadyQueue,
-    /// First of the threads that wait for their refill, by time.
+    /// First of the threads that wait for their refill.
     pub release_head: Cell<Option<Ref<Tcb>>>,
     /// What the timer is set to; [`Ticks::NEVER`] when it is not set or has rung.
     pub deadline: Cell<Ticks>,

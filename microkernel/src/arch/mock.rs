@@ -13,9 +13,18 @@ use crate::object::store::{Object, Ref, Store};
 pub const MEMORY_BASE: u64 = 0x100_0000;
 
 /// A block of memory as aligned as the largest object.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C, align(32768))]
 struct Block([Cell<u64>; 4096]);
+
+impl Clone for Block {
+    /// The whole block at once: explorations clone machines by the ten thousand.
+    fn clone(&self) -> Self {
+        // SAFETY: a block is made of cells of plain words, which own nothing, and `self` is borrowed here,
+        // where nobody else writes to it: cells are not shared between threads.
+        unsafe { core::ptr::read(self) }
+    }
+}
 
 /// The machine.
 #[derive(Clone, Debug)]

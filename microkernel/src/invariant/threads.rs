@@ -94,6 +94,12 @@ fn check_backwards<M: Machine>(
 fn check_ready_queue<M: Machine>(k: &Kernel<M>, core: &Core) -> Checked {
     let mut top = 0;
     for (priority, queue) in (0..).zip(&core.ready.queues) {
+        let word = usize::try_from(priority / 64).ok().and_then(|word| core.ready.bitmap.get(word));
+        let bit = word.map_or(0, |word| word.get() >> (priority % 64) & 1);
+        hold!((bit == 1) == queue.head.get().is_some(), "the bit of priority {priority} is wrong");
+        if bit == 0 && queue.tail.get().is_none() {
+            continue;
+        }
         let list = walk(k, queue.head.get(), |tcb| tcb.sched_next.get())?;
         check_backwards(k, &list, |tcb| tcb.sched_previous.get())?;
         hold!(queue.tail.get() == list.last().copied(), "queue {priority} has another last thread");
@@ -102,27 +108,31 @@ fn check_ready_queue<M: Machine>(k: &Kernel<M>, core: &Core) -> Checked {
             hold!(tcb.priority.get() == priority, "{thread:?} is in the queue of priority {priority}");
             hold!(tcb.sched_queue.get() == queue::READY, "{thread:?} is ready and does not know");
         }
-        if !list.is_empty() {
-            top = priority;
-        }
-        let word = usize::try_from(priority / 64).ok().and_then(|word| core.ready.bitmap.get(word));
-        let bit = word.map_or(0, |word| word.get() >> (priority % 64) & 1);
-        hold!((bit == 1) != list.is_empty(), "the bit of priority {priority} is wrong");
+        top = priority;
     }
     hold!(core.top_ready.get() == top, "top_ready is {} and not {top}", core.top_ready.get());
     Ok(())
 }
 
+/// A leftist heap: no thread is due before its parent, and right children are on the shortest way down.
 fn check_release_queue<M: Machine>(k: &Kernel<M>, core: &Core) -> Checked {
-    let list = walk(k, core.release_head.get(), |tcb| tcb.sched_next.get())?;
-    check_backwards(k, &list, |tcb| tcb.sched_previous.get())?;
-    let mut earliest = 0;
-    for thread in &list {
-        let tcb = k.get(*thread);
+    let due = |thread: Ref<Tcb>| {
+        k.get(thread).sched_context.get().map_or(0, |context| k.get(context).refill_at.get())
+    };
+    let rank = |heap: Option<Ref<Tcb>>| heap.map_or(0, |thread| k.get(thread).release_rank.get());
+    let mut seen = HashSet::new();
+    let mut to_see: Vec<_> = core.release_head.get().map(|head| (head, None)).into_iter().collect();
+    while let Some((thread, parent)) = to_see.pop() {
+        let tcb = k.get(thread);
+        hold!(seen.insert(thread), "{thread:?} is twice in the release queue");
         hold!(tcb.sched_queue.get() == queue::RELEASE, "{thread:?} waits for its refill and does not know");
-        let due = tcb.sched_context.get().map_or(0, |context| k.get(context).refill_at.get());
-        hold!(due >= earliest, "{thread:?} is due at {due}, before the thread in front of it");
-        earliest = due;
+        hold!(tcb.queue_previous.get() == parent, "{thread:?} has another parent in the release queue");
+        let early = parent.is_some_and(|parent| due(parent) > due(thread));
+        hold!(!early, "{thread:?} is due before its parent");
+        let (left, right) = (tcb.sched_next.get(), tcb.sched_previous.get());
+        hold!(rank(left) >= rank(right), "{thread:?} has its children the wrong way round");
+        hold!(tcb.release_rank.get() == rank(right) + 1, "{thread:?} has a wrong rank");
+        to_see.extend(left.into_iter().chain(right).map(|child| (child, Some(thread))));
     }
     Ok(())
 }
@@ -223,7 +233,8 @@ fn check_thread_links<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>, objects: &Obj
         _ => false,
     };
     if !in_queue {
-        let links = tcb.queue_next.get().or(tcb.queue_previous.get()).or(tcb.queue_group.get());
+        let parent = tcb.queue_previous.get().filter(|_| tcb.sched_queue.get() != queue::RELEASE);
+        let links = tcb.queue_next.get().or(parent).or(tcb.queue_group.get());
         hold!(links.is_none(), "{thread:?} waits in no queue and has links");
     }
     if let Some(notification) = tcb.notification.get() {

@@ -11,6 +11,7 @@ use crate::kernel::Kernel;
 use crate::log::Log;
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, name};
+use crate::scheduler::release_queue;
 use crate::syscall::invoke::{Answer, Arguments, Target};
 
 /// Lines that one DumpScheduler writes at most.
@@ -56,7 +57,7 @@ fn dump_scheduler<M: Machine>(k: &mut Kernel<M>) {
     let mut threads = [None; MAX_LINES];
     let ready = core.ready.queues.iter().rev().flat_map(|queue| list(k, queue.head.get()));
     let runnable = ready.map(|thread| ("ready", thread));
-    let waiting = list(k, core.release_head.get()).map(|thread| ("waits for a refill", thread));
+    let waiting = release_queue::iter(k, core).map(|thread| ("waits for a refill", thread));
     let all = core::iter::once(("current", k.current())).chain(runnable).chain(waiting);
     for (place, found) in threads.iter_mut().zip(all) {
         *place = Some(found);

@@ -210,12 +210,14 @@ pub struct Tcb {
     pub queue_next: Cell<Option<Ref<Tcb>>>,
     /// See `queue_next`.
     pub queue_previous: Cell<Option<Ref<Tcb>>>,
-    /// Neighbours in the ready or release queue.
+    /// Neighbours in the ready queue; children in the release queue.
     pub sched_next: Cell<Option<Ref<Tcb>>>,
     /// See `sched_next`.
     pub sched_previous: Cell<Option<Ref<Tcb>>>,
     /// In a queue, of the first thread of a priority: the first of the next lower one there.
     pub queue_group: Cell<Option<Ref<Tcb>>>,
+    /// In the release queue: see [`crate::scheduler::release_queue`].
+    pub release_rank: Cell<u64>,
     /// Which queue it is in: [`crate::scheduler::queue`].
     pub sched_queue: Cell<u64>,
     /// The badge that a blocked send carries.

@@ -206,3 +206,45 @@ fn many_that_are_due_at_once_are_released_in_steps() {
     w.pass(0);
     assert_eq!(threads.iter().filter(|thread| w.k.get(thread.tcb).sched_queue.get() == 2).count(), 0);
 }
+
+#[test]
+fn whoever_is_due_first_is_released_first() {
+    let mut w = World::with_memory(8 << 20);
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut draw = |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    let mut threads: Vec<_> =
+        (0..120).map(|_| with_context(&mut w, 10, 2000, LONG / 100 + draw(LONG / 100))).collect();
+    w.pass(120 * 2000);
+    assert_eq!(w.running(), None);
+    // Some leave from wherever they are, some come back with another period.
+    for _ in 0..60 {
+        let index = usize::try_from(draw(threads.len() as u64)).unwrap();
+        let (thread, context) = threads[index];
+        if draw(2) == 0 {
+            threads.swap_remove(index);
+            w.suspend(thread);
+        } else {
+            let words = [20_000, LONG / 10 + draw(LONG), 0, 0];
+            w.admin(SCHED_CONTROL, Method::SchedControlConfigure, &[context], &words).unwrap();
+            w.pass(2000);
+        }
+    }
+    let due = |w: &World, thread: &Thread| {
+        let context = w.k.get(thread.tcb).sched_context.get().unwrap();
+        w.k.get(context).refill_at.get()
+    };
+    let mut order: Vec<_> = threads.iter().map(|(thread, _)| (due(&w, thread), *thread)).collect();
+    order.sort_by_key(|(time, _)| *time);
+    for (time, thread) in order {
+        assert!(w.k.machine.time.0 < time);
+        assert_eq!(w.k.machine.deadline, Some(Ticks(time)));
+        w.pass(time - w.k.machine.time.0);
+        assert!(w.is_running(thread));
+        w.suspend(thread);
+    }
+}
