@@ -1,0 +1,201 @@
+/* The system calls, with arguments that work: what `pinned` and `bad-pointers` are generated from.
+ *
+ * A row: name, number, step of the project that brings it, arguments. A pointer says how the kernel uses it and how
+ * many bytes there; the object it points to is made anew for each call. */
+#pragma once
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "futex.h"
+
+/* Newer than the C library's list for LoongArch. */
+#ifndef SYS_newfstatat
+#define SYS_newfstatat 79
+#define SYS_fstat 80
+#endif
+
+/* READS_LIMIT is a time limit without which the call waits for ever. */
+enum use { VALUE, READS, READS_LIMIT, WRITES, BOTH };
+
+struct argument {
+	enum use use;
+	/* The value itself, or how many bytes the kernel reads or writes. */
+	long value;
+	/* What stands there before; zeros if nothing is given. */
+	const void *content;
+};
+
+struct call {
+	const char *name;
+	long number;
+	const char *step;
+	struct argument arguments[6];
+};
+
+/* Some files and pipes, opened by `open_files` where the program has such calls; -1 before. */
+enum { SOME_FILE = 1000, SOME_FOLDER, PIPE_IN, PIPE_OUT };
+
+/* Objects that calls read. */
+static char some_text[64] = "0123456789abcdef\n";
+static const struct timespec no_time, short_time = { 0, 1000 };
+static const struct timeval no_timeval[2] = { { 1, 2 }, { 3, 4 } };
+static struct iovec some_pieces[2] = { { some_text, 0 }, { some_text, 0 } };
+static const uint32_t some_word = 5;
+static const uint64_t some_mask = 1, output_set = 1 << 1;
+static const struct kernel_action {
+	void (*handler)(int);
+	unsigned long flags;
+	uint64_t mask;
+} some_action = { SIG_DFL, 0, 0 };
+static const stack_t no_stack = { NULL, SS_DISABLE, 0 };
+static const struct rlimit64_ { uint64_t now, most; } some_limit = { 1 << 20, ~0ul };
+static const struct pollfd some_poll = { 1, POLLOUT, 0 };
+static const struct itimerval no_timer;
+static const int64_t some_offset;
+
+#define V(number) { VALUE, number, 0 }
+#define R(object) { READS, sizeof(object), &(object) }
+#define LIMIT(object) { READS_LIMIT, sizeof(object), &(object) }
+#define TEXT(text) { READS, sizeof(text), text }
+#define W(type) { WRITES, sizeof(type), 0 }
+#define B(object) { BOTH, sizeof(object), &(object) }
+
+static const struct call calls[] = {
+	{ "getpid", SYS_getpid, "A2", { { 0 } } },
+	{ "gettid", SYS_gettid, "A2", { { 0 } } },
+	{ "getppid", SYS_getppid, "A2", { { 0 } } },
+	{ "getuid", SYS_getuid, "A2", { { 0 } } },
+	{ "geteuid", SYS_geteuid, "A2", { { 0 } } },
+	{ "getgid", SYS_getgid, "A2", { { 0 } } },
+	{ "getegid", SYS_getegid, "A2", { { 0 } } },
+	{ "sched_yield", SYS_sched_yield, "A2", { { 0 } } },
+	{ "brk", SYS_brk, "A2", { V(0) } },
+	{ "mmap", SYS_mmap, "A2", { V(0), V(16384), V(3), V(0x22), V(-1), V(0) } },
+	{ "munmap", SYS_munmap, "A2", { V(1l << 46), V(16384) } },
+	{ "mprotect", SYS_mprotect, "A2", { V(1l << 46), V(16384), V(1) } },
+	{ "madvise", SYS_madvise, "A2", { V(1l << 46), V(16384), V(4) } },
+	{ "unknown", 4095, "A2", { V(1), V(2), V(3), V(4), V(5), V(6) } },
+	{ "write", SYS_write, "A2", { V(1), R(some_text), V(17) } },
+	{ "writev", SYS_writev, "A2", { V(1), R(some_pieces), V(2) } },
+	{ "read", SYS_read, "A2", { V(0), { WRITES, 64, 0 }, V(64) } },
+	{ "readv", SYS_readv, "A2", { V(0), R(some_pieces), V(2) } },
+	{ "uname", SYS_uname, "A2", { W(struct utsname) } },
+	{ "clock_gettime", SYS_clock_gettime, "A2", { V(CLOCK_MONOTONIC), W(struct timespec) } },
+	{ "clock_getres", SYS_clock_getres, "A2", { V(CLOCK_MONOTONIC), W(struct timespec) } },
+	{ "gettimeofday", SYS_gettimeofday, "A2", { W(struct timeval), W(struct timezone) } },
+	{ "nanosleep", SYS_nanosleep, "A2", { R(short_time), W(struct timespec) } },
+	{ "clock_nanosleep", SYS_clock_nanosleep, "A2", { V(CLOCK_MONOTONIC), V(0), R(short_time), W(struct timespec) } },
+	{ "getrandom", SYS_getrandom, "A2", { { WRITES, 64, 0 }, V(64), V(0) } },
+	{ "futex_wake", SYS_futex, "A2", { B(some_word), V(FUTEX_WAKE_PRIVATE), V(1) } },
+	{ "futex_wake_shared", SYS_futex, "A2", { B(some_word), V(FUTEX_WAKE), V(1) } },
+	{ "futex_wait", SYS_futex, "A2", { B(some_word), V(FUTEX_WAIT_PRIVATE), V(5), LIMIT(short_time) } },
+	{ "futex_wait_other", SYS_futex, "A2", { B(some_word), V(FUTEX_WAIT_PRIVATE), V(6), R(short_time) } },
+	{ "futex_requeue", SYS_futex, "A2", { B(some_word), V(FUTEX_CMP_REQUEUE_PRIVATE), V(1), V(1), B(some_word), V(5) } },
+	{ "set_tid_address", SYS_set_tid_address, "A2", { V(0) } },
+	{ "set_robust_list", SYS_set_robust_list, "A2", { V(0), V(24) } },
+	{ "rt_sigprocmask", SYS_rt_sigprocmask, "A2", { V(SIG_BLOCK), R(some_mask), W(uint64_t), V(8) } },
+	{ "rt_sigaction", SYS_rt_sigaction, "A2", { V(SIGUSR1), R(some_action), W(struct kernel_action), V(8) } },
+	{ "prlimit64", SYS_prlimit64, "A2", { V(0), V(RLIMIT_MEMLOCK), R(some_limit), W(struct rlimit64_) } },
+	{ "getcpu", SYS_getcpu, "A2", { W(uint32_t), W(uint32_t), V(0) } },
+	{ "sched_getaffinity", SYS_sched_getaffinity, "A2", { V(0), V(8), W(uint64_t) } },
+	{ "kill_none", SYS_kill, "A3", { V(0), V(0) } },
+	{ "umask", SYS_umask, "A3", { V(022) } },
+	{ "sigaltstack", SYS_sigaltstack, "A4", { R(no_stack), W(stack_t) } },
+	{ "rt_sigpending", SYS_rt_sigpending, "A4", { W(uint64_t), V(8) } },
+	{ "rt_sigtimedwait", SYS_rt_sigtimedwait, "A4", { R(some_mask), W(siginfo_t), LIMIT(no_time), V(8) } },
+	{ "rt_sigqueueinfo", SYS_rt_sigqueueinfo, "A4", { V(0), V(0), { READS, sizeof(siginfo_t), 0 } } },
+	{ "setitimer", SYS_setitimer, "A4", { V(ITIMER_REAL), R(no_timer), W(struct itimerval) } },
+	{ "getitimer", SYS_getitimer, "A4", { V(ITIMER_REAL), W(struct itimerval) } },
+	{ "sysinfo", SYS_sysinfo, "A3", { { WRITES, 112, 0 } } },
+	{ "times", SYS_times, "A3", { W(struct tms) } },
+	{ "getrusage", SYS_getrusage, "A3", { V(RUSAGE_SELF), W(struct rusage) } },
+	{ "prctl_set_name", SYS_prctl, "A3", { V(PR_SET_NAME), TEXT("a name") } },
+	{ "prctl_get_name", SYS_prctl, "A3", { V(PR_GET_NAME), { WRITES, 16, 0 } } },
+	{ "getresuid", SYS_getresuid, "A3", { W(uint32_t), W(uint32_t), W(uint32_t) } },
+	{ "getresgid", SYS_getresgid, "A3", { W(uint32_t), W(uint32_t), W(uint32_t) } },
+	{ "getgroups", SYS_getgroups, "A3", { V(0), W(uint32_t) } },
+	{ "openat", SYS_openat, "A3", { V(AT_FDCWD), TEXT("/no/such/file"), V(O_RDONLY) } },
+	{ "close", SYS_close, "A3", { V(99) } },
+	{ "dup", SYS_dup, "A3", { V(99) } },
+	{ "dup3", SYS_dup3, "A3", { V(1), V(50), V(0) } },
+	{ "fcntl", SYS_fcntl, "A3", { V(1), V(F_GETFD) } },
+	{ "ioctl", SYS_ioctl, "A3", { V(SOME_FILE), V(0x5413), W(uint64_t) } },
+	{ "lseek", SYS_lseek, "A3", { V(SOME_FILE), V(0), V(0) } },
+	{ "pread64", SYS_pread64, "A3", { V(SOME_FILE), { WRITES, 64, 0 }, V(64), V(0) } },
+	{ "pwrite64", SYS_pwrite64, "A3", { V(SOME_FILE), R(some_text), V(64), V(0) } },
+	{ "preadv", SYS_preadv, "A3", { V(SOME_FILE), R(some_pieces), V(2), V(0) } },
+	{ "pwritev", SYS_pwritev, "A3", { V(SOME_FILE), R(some_pieces), V(2), V(0) } },
+	{ "read_pipe", SYS_read, "A3", { V(PIPE_IN), { WRITES, 16, 0 }, V(16) } },
+	{ "write_pipe", SYS_write, "A3", { V(PIPE_OUT), R(some_text), V(64) } },
+	{ "sendfile", SYS_sendfile, "A3", { V(PIPE_OUT), V(SOME_FILE), B(some_offset), V(8) } },
+	{ "ftruncate", SYS_ftruncate, "A3", { V(SOME_FILE), V(4096) } },
+	{ "fsync", SYS_fsync, "A3", { V(SOME_FILE) } },
+	{ "fstat", SYS_fstat, "A3", { V(SOME_FILE), W(struct stat) } },
+	{ "newfstatat", SYS_newfstatat, "A3", { V(AT_FDCWD), TEXT("/tmp"), W(struct stat), V(0) } },
+	{ "statx", SYS_statx, "A3", { V(AT_FDCWD), TEXT("/tmp"), V(0), V(0xfff), { WRITES, 256, 0 } } },
+	{ "statfs", SYS_statfs, "A3", { TEXT("/tmp"), W(struct statfs) } },
+	{ "fstatfs", SYS_fstatfs, "A3", { V(SOME_FILE), W(struct statfs) } },
+	{ "getdents64", SYS_getdents64, "A3", { V(SOME_FOLDER), { WRITES, 1024, 0 }, V(1024) } },
+	{ "getcwd", SYS_getcwd, "A3", { { WRITES, 64, 0 }, V(64) } },
+	{ "chdir", SYS_chdir, "A3", { TEXT("/") } },
+	{ "faccessat", SYS_faccessat, "A3", { V(AT_FDCWD), TEXT("/tmp"), V(0) } },
+	{ "readlinkat", SYS_readlinkat, "A3", { V(AT_FDCWD), TEXT("/tmp/link"), { WRITES, 8, 0 }, V(8) } },
+	{ "mkdirat", SYS_mkdirat, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), V(0755) } },
+	{ "unlinkat", SYS_unlinkat, "A3", { V(AT_FDCWD), TEXT("/tmp/none"), V(0) } },
+	{ "symlinkat", SYS_symlinkat, "A3", { TEXT("to"), V(AT_FDCWD), TEXT("/tmp/file") } },
+	{ "linkat", SYS_linkat, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), V(AT_FDCWD), TEXT("/tmp/link"), V(0) } },
+	{ "renameat2", SYS_renameat2, "A3", { V(AT_FDCWD), TEXT("/tmp/none"), V(AT_FDCWD), TEXT("/tmp/other"), V(0) } },
+	{ "fchmodat", SYS_fchmodat, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), V(0644) } },
+	{ "fchownat", SYS_fchownat, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), V(0), V(0), V(0) } },
+	{ "utimensat", SYS_utimensat, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), R(no_timeval), V(0) } },
+	{ "truncate", SYS_truncate, "A3", { TEXT("/tmp/file"), V(4096) } },
+	{ "mknodat", SYS_mknodat, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), V(S_IFIFO | 0600), V(0) } },
+	{ "pipe2", SYS_pipe2, "A3", { { WRITES, 8, 0 }, V(0) } },
+	{ "ppoll", SYS_ppoll, "A3", { B(some_poll), V(1), R(no_time), R(some_mask), V(8) } },
+	{ "pselect6", SYS_pselect6, "A3", { V(2), V(0), B(output_set), V(0), R(no_time), V(0) } },
+	{ "wait4", SYS_wait4, "A3", { V(-1), W(int), V(WNOHANG), W(struct rusage) } },
+	{ "waitid", SYS_waitid, "A3", { V(P_ALL), V(0), W(siginfo_t), V(WNOHANG | WEXITED), W(struct rusage) } },
+	{ "execve", SYS_execve, "A3", { TEXT("/no/such/file"), V(0), V(0) } },
+};
+
+enum { CALLS = sizeof calls / sizeof *calls };
+
+static int opened[4];
+
+/* Opens what the arguments SOME_FILE and so on stand for, and makes the files that paths name. */
+static inline void open_files(void)
+{
+	opened[SOME_FILE - SOME_FILE] = open("/tmp/file", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	if (opened[0] < 0)
+		return;
+	(void)!ftruncate(opened[0], 100);
+	(void)!symlink("where", "/tmp/link");
+	(void)!mkdir("/tmp/folder", 0755);
+	opened[SOME_FOLDER - SOME_FILE] = open("/tmp/folder", O_RDONLY | O_DIRECTORY);
+	(void)!pipe2(opened + 2, O_NONBLOCK);
+	(void)!write(opened[3], some_text, sizeof some_text);
+	(void)!write(opened[3], some_text, sizeof some_text);
+}
+
+static inline long value_of(const struct argument *argument)
+{
+	int is_file = argument->use == VALUE && argument->value >= SOME_FILE && argument->value <= PIPE_OUT;
+	return is_file ? opened[argument->value - SOME_FILE] : argument->value;
+}
