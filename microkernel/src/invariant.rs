@@ -48,6 +48,11 @@ pub fn check<M: Machine>(k: &Kernel<M>, roots: &[Ref<Slot>]) -> Result<(), Strin
     check_threads(k, &filled)
 }
 
+/// The slots that hold a capability, of all that can be found.
+pub fn filled_slots<M: Machine>(k: &Kernel<M>, roots: &[Ref<Slot>]) -> Vec<Ref<Slot>> {
+    reachable(k, roots).into_iter().filter(|slot| !k.get(*slot).is_empty()).collect()
+}
+
 /// Every slot that can be found.
 fn reachable<M: Machine>(k: &Kernel<M>, roots: &[Ref<Slot>]) -> Vec<Ref<Slot>> {
     let mut to_see: Vec<Ref<Slot>> = roots.to_vec();

@@ -27,6 +27,10 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::TCB_SLOTS;
 
+/// Steps that only move, after which a walk may stop all the same. If it could stop after each, the next
+/// Revoke might begin elsewhere and move back.
+const MOST_MOVES: u32 = 8;
+
 /// Empties `slot`; the last capability of an object takes the object with it.
 ///
 /// A slot that is part of what goes may be gone when this returns.
@@ -34,11 +38,13 @@ use crate::object::thread::TCB_SLOTS;
 /// Errors: `Preempted`; called again it goes on.
 pub fn delete<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result<(), Failure> {
     let mut walk = Walk { work: slot, end: slot };
+    let mut moves = 0;
     loop {
         match walk.step(k)? {
             Step::Done => return Ok(()),
-            Step::More if k.machine.preemption_pending() => return Err(Failure::Preempted),
-            Step::More => {}
+            Step::Moved if moves < MOST_MOVES => moves += 1,
+            Step::Moved | Step::More if k.machine.preemption_pending() => return Err(Failure::Preempted),
+            Step::Moved | Step::More => moves = 0,
         }
     }
 }
@@ -89,7 +95,11 @@ struct Walk {
 }
 
 enum Step {
+    /// Something was done and more is left.
     More,
+    /// Only the walk moved, perhaps to where another deletion that was begun and not finished came from.
+    Moved,
+    /// Nothing is left.
     Done,
 }
 
@@ -112,10 +122,9 @@ impl Container {
         self.base.element(self.slots() - 1)
     }
 
-    /// The index of `slot`, if it is one of the container's.
-    fn index_of(self, slot: Ref<Slot>) -> Option<u64> {
-        let index = slot.raw().checked_sub(self.base.raw())? / size_of::<Slot>() as u64;
-        (index < self.slots()).then_some(index)
+    fn holds(self, slot: Ref<Slot>) -> bool {
+        let offset = slot.raw().wrapping_sub(self.base.raw());
+        offset / (size_of::<Slot>() as u64) < self.slots()
     }
 
     fn zombie(self, remaining: u64) -> Cap {
@@ -158,14 +167,7 @@ impl Walk {
         container: Container,
         remaining: u64,
     ) -> Result<Step, Failure> {
-        let remaining = match self.leave_middle(k, container) {
-            Some(index) => {
-                let remaining = remaining.max(index + 1);
-                set_cap(k, self.work, container.zombie(remaining));
-                remaining
-            }
-            None => remaining,
-        };
+        self.leave_middle(k, container);
         let own_slots = u64::from(self.work == container.base);
         if remaining <= own_slots {
             return Ok(self.finish(k, container));
@@ -175,6 +177,7 @@ impl Walk {
             Cap::Null => set_cap(k, self.work, container.zombie(remaining - 1)),
             Cap::Zombie { base, kind, remaining: inner } => {
                 self.descend(k, slot, Container { base, kind }, inner);
+                return Ok(Step::Moved);
             }
             _ => match finalise(k, slot)? {
                 Cap::Null => {
@@ -189,26 +192,25 @@ impl Walk {
 
     /// Goes on with `inner`, whose Zombie lies in `slot` of the present container.
     fn descend<M: Machine>(&mut self, k: &mut Kernel<M>, slot: Ref<Slot>, inner: Container, remaining: u64) {
-        let remaining = match self.leave_middle(k, inner) {
-            Some(index) => remaining.max(index + 1),
-            None => remaining,
-        };
+        self.leave_middle(k, inner);
         let last = inner.last();
         set_cap(k, slot, inner.zombie(remaining.min(inner.slots() - 1)));
         swap(k, slot, last);
         swap(k, self.work, last);
     }
 
-    /// If the work slot is one of the container's but not its first, makes its first the work slot; says
-    /// where that capability lies now that was in the first.
-    fn leave_middle<M: Machine>(&mut self, k: &mut Kernel<M>, container: Container) -> Option<u64> {
-        let index = container.index_of(self.work).filter(|index| *index != 0)?;
+    /// If the work slot is one of the container's but not its first, makes its first the work slot. The
+    /// capability in the first goes where the work slot was, and is looked at there: the container is not
+    /// begun yet, or the work slot is its last, whose content goes elsewhere next.
+    fn leave_middle<M: Machine>(&mut self, k: &mut Kernel<M>, container: Container) {
+        if self.work == container.base || !container.holds(self.work) {
+            return;
+        }
         swap(k, self.work, container.base);
         if self.end == self.work {
             self.end = container.base;
         }
         self.work = container.base;
-        Some(index)
     }
 
     /// The container is empty, but for its last slot when the walk came from another container.
@@ -219,13 +221,13 @@ impl Walk {
             return self.emptied();
         }
         if self.work == container.base {
-            // The rest of the way up first: this container's memory holds the slots that it needs.
-            self.end = self.work;
+            // The rest of the way up first: this container's memory holds the slots that it needs. Its own
+            // Zombie is then the end of the walk.
             self.work = last;
-        } else {
-            empty(k, self.work);
-            swap(k, last, self.work);
+            return Step::Moved;
         }
+        empty(k, self.work);
+        swap(k, last, self.work);
         Step::More
     }
 }

@@ -173,6 +173,36 @@ fn a_ring_of_cnodes_goes_from_each_of_its_slots() {
     }
 }
 
+/// Three CNodes of two slots in a ring, begun from each slot, stopped after each step, ended by a Revoke.
+#[test]
+fn a_ring_of_cnodes_goes_after_any_interruption() {
+    let mut longest = 0;
+    for places in 0..8_u64 {
+        for (start, tries) in (0..3).flat_map(|start| (1..12).map(move |tries| (start, tries))) {
+            let mut world = with_cnodes(6, 3);
+            let ring: Vec<Ref<Slot>> =
+                (0..3).map(|number| inside(&world, A + number, places >> number & 1)).collect();
+            for (slot, next) in ring.iter().zip([B, C, A]) {
+                move_into(&mut world, *slot, next);
+            }
+            world.k.machine.preempt = true;
+            world.longest = 0;
+            let all_tries = (0..tries).take_while(|_| {
+                let go_on = derivation::delete(&mut world.k, ring[start]) == Err(Failure::Preempted);
+                world.check();
+                go_on
+            });
+            longest = longest.max(all_tries.count());
+            // The Revoke finds what is left in the order of the list, checked after each step.
+            world.revoke(at::UNTYPED).unwrap();
+            world.k.machine.preempt = false;
+            assert!(world.longest < 600, "{} without a question", world.longest);
+            assert!(world.untyped_is_whole(), "places {places:#o}, start {start}, tries {tries}");
+        }
+    }
+    assert!(longest > 5, "interrupted in the middle");
+}
+
 /// A thread and the CNode of its capability space hold each other.
 #[test]
 fn a_thread_in_its_own_space_goes_whole() {

@@ -135,7 +135,7 @@ fn words(world: &World, base: WindowAddr, bytes: u64) -> Vec<u64> {
 /// Memory is full of old data at boot, and again after a first life.
 #[test]
 fn nobody_sees_old_data() {
-    let mut world = World::new();
+    let mut world = World::with_old_data();
     for round in 0..3 {
         world.retype(at::UNTYPED, ObjectType::Untyped, 18, at::FREE, 2).unwrap();
         world.retype(at::FREE, ObjectType::Untyped, 12, at::FREE + 2, 1).unwrap();
@@ -154,10 +154,24 @@ fn nobody_sees_old_data() {
     }
 }
 
+/// What was given on as Untyped is dirty for the giver, and in use.
+#[test]
+fn what_is_in_use_is_not_cleared() {
+    let mut world = World::with_old_data();
+    world.retype(at::UNTYPED, ObjectType::Untyped, 12, at::FREE, 1).unwrap();
+    world.retype(at::FREE, ObjectType::CNode, 9, at::FREE + 1, 1).unwrap();
+    let copy = [3, 4, at::TCB, 64, 15];
+    world.call(at::FREE + 1, Method::CNodeCopy, &[at::CNODE], &copy).unwrap();
+    world.retype(at::UNTYPED, ObjectType::Endpoint, 0, at::FREE + 2, 1).unwrap();
+    world.retype(at::UNTYPED, ObjectType::Frame, 14, at::FREE + 3, 1).unwrap();
+    let Cap::CNode { base, .. } = world.cap(at::FREE + 1) else { panic!("no CNode") };
+    assert!(matches!(world.k.get(base.element(3)).cap(), Cap::Tcb(_)));
+}
+
 /// The planted bug: a capability that claims to be clean and is not.
 #[test]
 fn the_check_sees_old_data() {
-    let world = World::new();
+    let world = World::with_old_data();
     let slot = world.slot(at::UNTYPED);
     let Cap::Untyped(untyped) = world.cap(at::UNTYPED) else { panic!("no Untyped") };
     let lie = microkernel::capability::cap::UntypedCap { clean_end: 1 << UNTYPED_BITS, ..untyped };
@@ -169,7 +183,7 @@ fn the_check_sees_old_data() {
 /// A large Untyped costs what is taken of it, and what is given on as Untyped costs nothing.
 #[test]
 fn only_what_is_handed_out_is_cleared() {
-    let mut world = World::new();
+    let mut world = World::with_old_data();
     world.retype(at::UNTYPED, ObjectType::Endpoint, 0, at::FREE, 1).unwrap();
     let Cap::Untyped(untyped) = world.cap(at::UNTYPED) else { panic!("no Untyped") };
     assert_eq!(untyped.clean_end, 1 << 14);

@@ -107,12 +107,18 @@ impl World {
         };
         derivation::insert_root(&mut k, Cap::Frame(buffer), buffer_slot);
         k.core().current.set(Some(thread));
-        // The Untyped is as full of old data as memory is at boot.
-        for offset in (0..1 << UNTYPED_BITS).step_by(8) {
-            k.machine.store(memory.offset(offset), 0xdead_dead_dead_dead);
-        }
         let world = Self { k, thread, restarts: 0, longest: 0 };
         world.check();
+        world
+    }
+
+    /// A world whose Untyped is as full of old data as memory is at boot.
+    pub(crate) fn with_old_data() -> Self {
+        let world = Self::new();
+        let Cap::Untyped(untyped) = world.cap(at::UNTYPED) else { panic!("no Untyped") };
+        for offset in (0..1 << UNTYPED_BITS).step_by(8) {
+            world.k.machine.store(untyped.base.offset(offset), 0xdead_dead_dead_dead);
+        }
         world
     }
 
@@ -184,7 +190,7 @@ impl World {
         }
     }
 
-    fn write_message(&self, caps: &[u64], words: &[u64]) {
+    pub(crate) fn write_message(&self, caps: &[u64], words: &[u64]) {
         let tcb = self.k.get(self.thread);
         let buffer = WindowAddr(tcb.ipc_buffer.get());
         for (index, word) in words.iter().enumerate() {
