@@ -18,7 +18,7 @@ use crate::scheduler::ready_queue::{self, Place};
 use crate::scheduler::{release_queue, withdraw};
 
 /// Threads that one timer interrupt releases; those left over make it ring again at once (C-3).
-const RELEASES_AT_ONCE: usize = 32;
+const RELEASES_AT_ONCE: usize = 4;
 
 /// Charges the context that is being charged with the time up to `now`.
 pub fn charge<M: Machine>(k: &Kernel<M>, now: Ticks) {

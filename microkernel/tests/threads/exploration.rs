@@ -11,6 +11,7 @@ use microkernel::arch::Ticks;
 use microkernel::capability::cap::Cap;
 use microkernel::capability::derivation;
 use microkernel::entry::Exception;
+use microkernel::object::thread::attempt;
 
 use crate::world::{CNODE, Call, LONG, Thread, World};
 
@@ -154,6 +155,13 @@ impl Scene {
         scene
     }
 
+    /// The same, and an interrupt is always pending: whatever can give way does.
+    fn always_preempted() -> Self {
+        let mut scene = Self::with_callers();
+        scene.w.k.machine.preempt = true;
+        scene
+    }
+
     /// The first thread waits with a context and a bound notification.
     fn with_bound_server() -> Self {
         let mut scene = Self::new();
@@ -243,6 +251,9 @@ impl Scene {
             }
         };
         self.w.syscall(thread, operation, call);
+        while self.w.is_running(thread) && self.w.k.get(thread.tcb).attempt.get() != attempt::FIRST {
+            self.w.again(thread);
+        }
     }
 
     fn outside(&mut self, what: Outside, index: usize) {
@@ -326,13 +337,14 @@ pub(crate) fn explore(start: Scene, depth: usize, mut after: impl FnMut(&mut Sce
     seen.len()
 }
 
-const STARTS: [fn() -> Scene; 6] = [
+const STARTS: [fn() -> Scene; 7] = [
     Scene::new,
     Scene::with_gaps,
     Scene::with_passive_server,
     Scene::in_a_call,
     Scene::with_callers,
     Scene::with_bound_server,
+    Scene::always_preempted,
 ];
 
 #[test]

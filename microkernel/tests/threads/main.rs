@@ -9,6 +9,8 @@ mod exploration;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
 mod meetings;
 #[cfg(test)]
 mod notifications;

@@ -4,6 +4,7 @@ use std::mem::offset_of;
 
 use abi::message::IpcBuffer;
 use abi::{Error, MessageInfo, Rights, Syscall};
+use microkernel::object::thread::ThreadState;
 
 use crate::world::{Call, LONG, World, info};
 
@@ -228,4 +229,49 @@ fn a_new_priority_changes_the_place_in_every_queue() {
     w.resume(server);
     w.recv(server, endpoint, reply);
     assert_eq!(w.received(server).message(), [0]);
+}
+
+/// C-3: the half that is done is not done again.
+#[test]
+fn a_combined_call_that_gives_way_goes_on_with_its_second_half() {
+    let mut w = World::new();
+    let (endpoint, other, reply) = (w.endpoint(), w.endpoint(), w.reply());
+    let receiver = w.thread(60);
+    w.wait(receiver, other);
+    let server = w.thread(50);
+    w.take_buffer(server);
+    w.recv(server, endpoint, reply);
+    let senders: Vec<_> = (0..4).map(|_| w.thread(10)).collect();
+    for sender in &senders[..3] {
+        w.suspend(*sender);
+    }
+    w.call(senders[3], endpoint, &[7]);
+    w.suspend(server);
+    for sender in &senders[..3] {
+        w.resume(*sender);
+        w.syscall(*sender, Syscall::Call, Call { a0: endpoint, ..long(9) });
+    }
+    w.resume(server);
+    w.k.machine.preempt = true;
+    let call = Call { a0: endpoint, t0: other, a2: reply, info: info(3, 1), words: &[5], ..Call::default() };
+    // The call in hand is answered, and a message sent on, exactly once.
+    w.syscall(server, Syscall::Send, Call { a0: reply, info: info(8, 1), words: &[6], ..Call::default() });
+    assert_eq!(w.received(senders[3]).message(), [6]);
+    w.syscall(server, Syscall::NBSendRecv, call);
+    assert!(w.is_running(receiver));
+    assert_eq!(w.received(receiver).message(), [5]);
+    w.wait(receiver, other);
+    let mut again = 0;
+    while w.is_running(server) {
+        w.again(server);
+        again += 1;
+    }
+    assert_eq!(again, 3, "once for each that is turned away");
+    w.k.machine.preempt = false;
+    for sender in &senders[..3] {
+        assert_eq!(w.received(*sender).error(), Some(Error::NoIpcBuffer));
+    }
+    assert_eq!(w.k.get(receiver.tcb).thread_state(), ThreadState::BlockedOnReceive, "nothing was sent twice");
+    w.call(senders[3], endpoint, &[8]);
+    assert_eq!(w.received(server).message(), [8]);
 }

@@ -202,7 +202,7 @@ fn many_that_are_due_at_once_are_released_in_steps() {
     w.k.machine.time = Ticks(w.k.machine.time.0 + LONG);
     w.timer();
     let waiting = threads.iter().filter(|thread| w.k.get(thread.tcb).sched_queue.get() == 2).count();
-    assert_eq!(waiting, 68, "a bounded number at a time");
+    assert_eq!(waiting, 96, "a bounded number at a time");
     w.pass(0);
     assert_eq!(threads.iter().filter(|thread| w.k.get(thread.tcb).sched_queue.get() == 2).count(), 0);
 }

@@ -35,7 +35,8 @@ pub(crate) const CNODE: u64 = 1;
 pub(crate) const SCHED_CONTROL: u64 = 2;
 /// Debug.
 pub(crate) const DEBUG: u64 = 3;
-const ADMIN: u64 = 4;
+/// The administrator's Tcb.
+pub(crate) const ADMIN: u64 = 4;
 const ADMIN_EVENT: u64 = 5;
 const SPACE: u64 = 6;
 const FIRST_FREE: u64 = 8;
@@ -247,9 +248,48 @@ impl World {
     /// A context with a budget and a period, in ticks.
     pub(crate) fn context(&mut self, budget: u64, period: u64) -> u64 {
         let number = self.new_context();
-        let words = [budget * 10, period * 10, 0, 77];
-        self.admin(SCHED_CONTROL, Method::SchedControlConfigure, &[number], &words).unwrap();
+        self.configure(number, budget, period);
         number
+    }
+
+    /// Sets a context's budget and period, in ticks.
+    pub(crate) fn configure(&mut self, context: u64, budget: u64, period: u64) {
+        let words = [budget * 10, period * 10, 0, 77];
+        self.admin(SCHED_CONTROL, Method::SchedControlConfigure, &[context], &words).unwrap();
+    }
+
+    /// Takes memory that a test makes an Untyped of.
+    pub(crate) fn aligned_memory(&mut self, bytes: u64) -> u64 {
+        let start = self.next_memory.next_multiple_of(bytes);
+        self.next_memory = start + bytes;
+        start
+    }
+
+    /// Adds the object of a capability to those that are checked.
+    pub(crate) fn learn(&mut self, number: u64) {
+        match self.cap(number) {
+            Cap::Endpoint { endpoint, .. } => self.objects.endpoints.push(endpoint),
+            Cap::Notification { notification, .. } => self.objects.notifications.push(notification),
+            Cap::Reply { reply, .. } => self.objects.replies.push(reply),
+            Cap::SchedContext(context) => self.objects.contexts.push(context),
+            Cap::Tcb(thread) => self.objects.threads.push(thread),
+            other => panic!("{other:?} is not checked"),
+        }
+    }
+
+    /// Forgets the objects in a piece of memory.
+    pub(crate) fn forget_all_in(&mut self, start: u64, bytes: u64) {
+        let memory = PhysAddr(start).in_window().0..PhysAddr(start + bytes).in_window().0;
+        self.objects.endpoints.retain(|object| !memory.contains(&object.raw()));
+        self.objects.notifications.retain(|object| !memory.contains(&object.raw()));
+        self.objects.replies.retain(|object| !memory.contains(&object.raw()));
+        self.objects.contexts.retain(|object| !memory.contains(&object.raw()));
+        self.objects.threads.retain(|object| !memory.contains(&object.raw()));
+    }
+
+    /// Gives a thread capability space and address space.
+    pub(crate) fn give_spaces(&mut self, thread: Thread) {
+        self.admin(thread.cap, Method::TcbSetSpace, &[0, CNODE, SPACE], &[0]).unwrap();
     }
 
     fn bind_by_hand(&mut self, context: u64, thread: Thread, ticks: u64) {
