@@ -253,7 +253,7 @@ fn a_combined_call_that_gives_way_goes_on_with_its_second_half() {
     }
     w.resume(server);
     w.k.machine.preempt = true;
-    let call = Call { a0: endpoint, t0: other, a2: reply, info: info(3, 1), words: &[5], ..Call::default() };
+    let call = Call { a0: endpoint, t0: other, a2: reply, info: info(3, 1), words: &[5] };
     // The call in hand is answered, and a message sent on, exactly once.
     w.syscall(server, Syscall::Send, Call { a0: reply, info: info(8, 1), words: &[6], ..Call::default() });
     assert_eq!(w.received(senders[3]).message(), [6]);
