@@ -17,6 +17,13 @@ macro_rules! define_errnos {
             }
         }
 
+        impl Errno {
+            /// The error of a number, if it has a name here.
+            pub const fn from_raw(number: u64) -> Option<Self> {
+                match number { $($number => Some(Self::$name),)* _ => None }
+            }
+        }
+
         #[cfg(target_arch = "loongarch64")]
         const _: () = { $(assert!($number == linux_raw_sys::errno::$name);)* };
     };

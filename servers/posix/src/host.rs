@@ -118,7 +118,7 @@ pub enum Stream {
 /// What reading standard input found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// So many bytes were read, at least one.
+    /// So many bytes are there, at least one.
     Bytes(usize),
     /// Nothing yet: [`crate::server::Server::input_ready`] is called when there is.
     Empty,
@@ -130,7 +130,7 @@ pub enum Input {
 ///
 /// The copies of the first group act on the *current* space, which [`Host::switch`] chose, and only on
 /// addresses below 2^47; each stops at the first byte whose page is missing or refuses the access.
-pub trait Host {
+pub trait Host: 'static {
     /// Reads a program's memory.
     ///
     /// # Errors
@@ -188,6 +188,8 @@ pub trait Host {
     fn set_result(&mut self, context: ContextId, result: u64);
     /// Makes all vector state of a context zero, as a new program finds it (CASES 17).
     fn clear_vectors(&mut self, context: ContextId);
+    /// Gives a context the vector state of another one, as a clone finds it (SyncVector first).
+    fn copy_vectors(&mut self, from: ContextId, to: ContextId);
 
     /// Nanoseconds since the machine began; never goes back.
     fn monotonic_ns(&self) -> u64;
@@ -200,11 +202,15 @@ pub trait Host {
     /// Linux's HWCAP bits of this machine, LBT not among them.
     fn hardware_capabilities(&self) -> u64;
 
+    /// How many bytes a stream's ring takes now.
+    fn stream_room(&self, stream: Stream) -> usize;
     /// Puts bytes into a stream's ring; returns how many fitted, perhaps none.
     /// [`crate::server::Server::output_ready`] is called when there is room again.
     fn write_stream(&mut self, stream: Stream, bytes: &[u8]) -> usize;
-    /// Takes bytes of standard input.
-    fn read_input(&mut self, into: &mut [u8]) -> Input;
+    /// Looks at the next bytes of standard input; they stay in the ring.
+    fn peek_input(&mut self, into: &mut [u8]) -> Input;
+    /// Takes bytes of standard input that were looked at out of the ring.
+    fn take_input(&mut self, bytes: usize);
     /// Writes a line of the server's own log.
     fn log(&mut self, line: &str);
 }

@@ -16,12 +16,24 @@
 extern crate alloc;
 
 pub mod address;
+pub mod dispatch;
 pub mod errno;
+pub mod executor;
+pub mod file;
+pub mod futex;
 pub mod host;
 pub mod memory;
 #[cfg(not(target_os = "none"))]
 pub mod mock;
 pub mod number;
+pub mod process;
+pub mod program;
+pub mod random;
+pub mod server;
+pub mod slots;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod time;
 pub mod user;
 
 pub use errno::Errno;

@@ -8,6 +8,7 @@ pub mod area;
 pub mod area_map;
 pub mod batch;
 pub mod brk;
+pub mod calls;
 pub mod fault;
 pub mod frames;
 pub mod mmap;

@@ -222,6 +222,8 @@ impl Host for Mock {
 
     fn clear_vectors(&mut self, _context: ContextId) {}
 
+    fn copy_vectors(&mut self, _from: ContextId, _to: ContextId) {}
+
     fn monotonic_ns(&self) -> u64 {
         self.now_ns
     }
@@ -243,6 +245,13 @@ impl Host for Mock {
         0x1f
     }
 
+    fn stream_room(&self, stream: Stream) -> usize {
+        self.room[match stream {
+            Stream::StandardOutput => 0,
+            Stream::StandardError => 1,
+        }]
+    }
+
     fn write_stream(&mut self, stream: Stream, bytes: &[u8]) -> usize {
         let number = match stream {
             Stream::StandardOutput => 0,
@@ -254,16 +263,20 @@ impl Host for Mock {
         taken
     }
 
-    fn read_input(&mut self, into: &mut [u8]) -> Input {
+    fn peek_input(&mut self, into: &mut [u8]) -> Input {
         let bytes = into.len().min(self.input.len());
-        for (place, byte) in into.iter_mut().zip(self.input.drain(..bytes)) {
-            *place = byte;
+        for (place, byte) in into.iter_mut().zip(&self.input) {
+            *place = *byte;
         }
         match bytes {
             0 if self.input_ended => Input::End,
             0 => Input::Empty,
             bytes => Input::Bytes(bytes),
         }
+    }
+
+    fn take_input(&mut self, bytes: usize) {
+        self.input.drain(..bytes);
     }
 
     fn log(&mut self, line: &str) {

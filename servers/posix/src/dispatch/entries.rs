@@ -1,0 +1,200 @@
+//! The array that the trampoline indexes by `$a7`.
+//!
+//! An entry is an `extern "C"` function that takes `$a0` to `$a5` as the program left them, the server in
+//! `$a6` and the number in `$a7`, and returns result and [`Next`] in `$a0` and `$a1`: the trampoline moves
+//! nothing. What cannot be answered at once is not on the short way: it goes through [`Posix::begin`].
+
+use super::{Arguments, Flow, strace};
+use crate::Errno;
+use crate::for_each_linux_call;
+use crate::host::Host;
+use crate::number::to_usize;
+use crate::process::schedule::Posix;
+
+/// Entries of the array; numbers beyond are [`unknown`] too.
+pub const LENGTH: usize = 512;
+
+/// An entry.
+pub type Entry<H> = extern "C" fn(u64, u64, u64, u64, u64, u64, &mut Posix<H>, u64) -> Answer;
+
+/// What an entry returns in `$a0` and `$a1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Answer {
+    /// What the program finds in `$a0`, when it goes on.
+    pub value: u64,
+    /// 0: the program goes on at once. 1: the rest of its registers go to its context, then [`Posix::schedule`]
+    /// says who runs; the result reaches the context through the host. 2: as 1, but the thread is no more or
+    /// its registers were replaced, so that nothing is stored.
+    pub next: u64,
+}
+
+impl Answer {
+    /// The program goes on.
+    pub const GOES_ON: u64 = 0;
+    /// Its registers are to be kept, then somebody else runs.
+    pub const SWITCH: u64 = 1;
+    /// Its registers are not to be kept.
+    pub const FORGET: u64 = 2;
+
+    const fn now(value: u64) -> Self {
+        Self { value, next: Self::GOES_ON }
+    }
+}
+
+/// What handlers return, made into one.
+pub trait IntoFlow {
+    /// Result or error, and what becomes of the thread.
+    fn into_flow(self) -> Result<Flow, Errno>;
+}
+
+impl IntoFlow for Result<Flow, Errno> {
+    #[inline]
+    fn into_flow(self) -> Self {
+        self
+    }
+}
+
+impl IntoFlow for Result<u64, Errno> {
+    #[inline]
+    fn into_flow(self) -> Result<Flow, Errno> {
+        self.map(Flow::Done)
+    }
+}
+
+/// The arrays for one machine.
+#[derive(Debug)]
+pub struct Entries<H>(core::marker::PhantomData<H>);
+
+macro_rules! define_entries {
+    ($($name:ident = $number:literal, $way:ident, $handler:path $([wait: $wait:path])?, ($($rest:tt)*);)*) => {
+        impl<H: Host> Entries<H> {
+            /// Every number's entry.
+            pub const QUIET: [Entry<H>; LENGTH] = {
+                let mut entries = [unknown::<H> as Entry<H>; LENGTH];
+                $(entries[$number] = {
+                    extern "C" fn entry<H: Host>(a0: u64, a1: u64, a2: u64, a3: u64, a4: u64, a5: u64,
+                        posix: &mut Posix<H>, _: u64) -> Answer
+                    {
+                        let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
+                        let Some(server) = posix.server() else { return no_server() };
+                        match $handler(server, arguments).into_flow() {
+                            Ok(Flow::Done(value)) => Answer::now(value),
+                            Err(error) => Answer::now(error.to_result()),
+                            Ok(other) => leave(posix, $number, arguments, other),
+                        }
+                    }
+                    entry::<H>
+                };)*
+                entries
+            };
+        }
+
+        /// The handler of a number, as one function: for `--strace` and for tests.
+        ///
+        /// # Errors
+        /// Those of the call; ENOSYS for a number that has none.
+        pub fn handle<H: Host>(
+            server: &mut crate::server::Server<H>,
+            number: u64,
+            arguments: Arguments,
+        ) -> Result<Flow, Errno> {
+            match number {
+                $($number => $handler(server, arguments).into_flow(),)*
+                _ => {
+                    count(server, number);
+                    Err(Errno::ENOSYS)
+                }
+            }
+        }
+    };
+}
+
+for_each_linux_call!(define_entries);
+
+impl<H: Host> Entries<H> {
+    /// Every number's entry when calls are printed.
+    pub const TRACED: [Entry<H>; LENGTH] = [traced::<H> as Entry<H>; LENGTH];
+}
+
+/// Answers any call by its number, whatever that is: the slow way to every entry.
+pub fn call<H: Host>(posix: &mut Posix<H>, number: u64, arguments: Arguments) -> Answer {
+    let entry = Entries::<H>::QUIET.get(to_usize(number)).copied().unwrap_or(unknown);
+    let [a0, a1, a2, a3, a4, a5] = arguments.words();
+    entry(a0, a1, a2, a3, a4, a5, posix, number)
+}
+
+/// The entry of every number that has no handler.
+pub extern "C" fn unknown<H: Host>(
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    posix: &mut Posix<H>,
+    number: u64,
+) -> Answer {
+    if let Some(server) = posix.server() {
+        count(server, number);
+    }
+    Answer::now(Errno::ENOSYS.to_result())
+}
+
+extern "C" fn traced<H: Host>(
+    a0: u64,
+    a1: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+    a5: u64,
+    posix: &mut Posix<H>,
+    number: u64,
+) -> Answer {
+    let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
+    let Some(server) = posix.server() else { return no_server() };
+    let text = strace::called(server, number, arguments);
+    let answer = match handle(server, number, arguments) {
+        Ok(Flow::Done(value)) => Answer::now(value),
+        Err(error) => Answer::now(error.to_result()),
+        Ok(other) => leave(posix, number, arguments, other),
+    };
+    if let Some(server) = posix.server() {
+        strace::returned(server, &text, answer);
+    }
+    answer
+}
+
+/// What is rarer than a result.
+#[cold]
+fn leave<H: Host>(posix: &mut Posix<H>, number: u64, arguments: Arguments, flow: Flow) -> Answer {
+    match flow {
+        Flow::Done(value) => Answer::now(value),
+        Flow::Wait => match posix.begin(number, arguments) {
+            Some(value) => Answer::now(value),
+            None => Answer { value: 0, next: Answer::SWITCH },
+        },
+        Flow::Yield => {
+            posix.give_way();
+            Answer { value: 0, next: Answer::SWITCH }
+        }
+        Flow::Replaced => {
+            posix.go_on();
+            Answer { value: 0, next: Answer::FORGET }
+        }
+        Flow::Gone => Answer { value: 0, next: Answer::FORGET },
+    }
+}
+
+fn count<H: Host>(server: &mut crate::server::Server<H>, number: u64) {
+    if server.unknown.count(number) == super::First::Yes {
+        let name = super::names::name(number).unwrap_or("?");
+        server.host.log(&alloc::format!("posix: no system call {number} ({name}) here: ENOSYS"));
+    }
+}
+
+/// The server is away only while a task is polled, and no program runs then.
+#[cold]
+const fn no_server() -> Answer {
+    Answer { value: 0, next: Answer::FORGET }
+}

@@ -1,0 +1,146 @@
+//! THE table of Linux's system calls.
+//!
+//! A row: `name = number, way, handler [wait: its async fn], (argument: kind, …);`. The way says what the
+//! trampoline does (C-23): `leaf` calls have an assembly handler on the target besides the one here, `plain`
+//! ones go through the common saver, `full` ones store every register to the context first.
+
+use super::{Argument, Arguments, Kind};
+use crate::Errno;
+use crate::executor::cx::Cx;
+use crate::host::Host;
+
+/// How the trampoline handles a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By an assembly handler that needs no saved register.
+    Leaf,
+    /// Through the common saver.
+    Plain,
+    /// With the whole context stored.
+    Full,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The call's name.
+    pub name: &'static str,
+    /// Its number.
+    pub number: u64,
+    /// How the trampoline handles it.
+    pub way: Way,
+    /// Whether it has an `async fn`.
+    pub waits: bool,
+    /// Its arguments.
+    pub arguments: &'static [Argument],
+}
+
+/// Calls `$callback!` with every row, ascending by number.
+#[macro_export]
+macro_rules! for_each_linux_call {
+    ($callback:ident) => {
+        $callback! {
+            dup = 23, plain, $crate::file::descriptor::dup, (fd: Fd);
+            dup3 = 24, plain, $crate::file::descriptor::dup3, (old: Fd, new: Fd, flags: Hex);
+            fcntl = 25, plain, $crate::file::control::fcntl, (fd: Fd, command: Int, argument: Hex);
+            ioctl = 29, plain, $crate::file::control::ioctl, (fd: Fd, request: Hex, argument: Address);
+            faccessat = 48, plain, $crate::file::open::faccessat, (directory: DirFd, path: Path, mode: Octal);
+            openat = 56, plain, $crate::file::open::openat, (directory: DirFd, path: Path, flags: Octal, mode: Octal);
+            close = 57, plain, $crate::file::descriptor::close, (fd: Fd);
+            getdents64 = 61, plain, $crate::file::directory::getdents64, (fd: Fd, entries: BufferOut(2), bytes: Size);
+            lseek = 62, plain, $crate::file::transfer::lseek, (fd: Fd, offset: Size, whence: Uint);
+            read = 63, plain, $crate::file::transfer::read [wait: $crate::file::transfer::read_waiting], (fd: Fd, buffer: BufferOut(2), bytes: Size);
+            write = 64, plain, $crate::file::transfer::write [wait: $crate::file::transfer::write_waiting], (fd: Fd, buffer: BufferIn(2), bytes: Size);
+            readv = 65, plain, $crate::file::transfer::readv [wait: $crate::file::transfer::readv_waiting], (fd: Fd, pieces: VectorOut(2), count: Size);
+            writev = 66, plain, $crate::file::transfer::writev [wait: $crate::file::transfer::writev_waiting], (fd: Fd, pieces: VectorIn(2), count: Size);
+            pread64 = 67, plain, $crate::file::transfer::pread64, (fd: Fd, buffer: BufferOut(2), bytes: Size, offset: Size);
+            readlinkat = 78, plain, $crate::file::status::readlinkat, (directory: DirFd, path: Path, buffer: BufferOut(3), bytes: Int);
+            newfstatat = 79, plain, $crate::file::status::newfstatat, (directory: DirFd, path: Path, status: Out(128), flags: Hex);
+            fstat = 80, plain, $crate::file::status::fstat, (fd: Fd, status: Out(128));
+            exit = 93, plain, $crate::process::exit::exit, (code: Int);
+            exit_group = 94, plain, $crate::process::exit::exit_group, (code: Int);
+            set_tid_address = 96, plain, $crate::process::identity::set_tid_address, (word: Address);
+            futex = 98, plain, $crate::futex::futex [wait: $crate::futex::futex_waiting], (word: Word, operation: Hex, value: Uint, timeout: InOptional(16), second: Address, value3: Hex);
+            set_robust_list = 99, plain, $crate::process::robust::set_robust_list, (head: Address, bytes: Size);
+            get_robust_list = 100, plain, $crate::process::robust::get_robust_list, (tid: Int, head: Out(8), bytes: Out(8));
+            nanosleep = 101, plain, $crate::time::sleep::nanosleep [wait: $crate::time::sleep::nanosleep_waiting], (time: In(16), remaining: Address);
+            clock_gettime = 113, plain, $crate::time::clock::clock_gettime, (clock: Clock, time: Out(16));
+            clock_getres = 114, plain, $crate::time::clock::clock_getres, (clock: Clock, step: OutOptional(16));
+            clock_nanosleep = 115, plain, $crate::time::sleep::clock_nanosleep [wait: $crate::time::sleep::clock_nanosleep_waiting], (clock: Clock, flags: Hex, time: In(16), remaining: Address);
+            sched_getaffinity = 123, plain, $crate::time::sleep::sched_getaffinity, (pid: Int, bytes: Uint, mask: Out(8));
+            sched_yield = 124, leaf, $crate::time::sleep::sched_yield, ();
+            getresuid = 148, plain, $crate::process::credentials::getresuid, (real: Out(4), effective: Out(4), saved: Out(4));
+            getresgid = 150, plain, $crate::process::credentials::getresgid, (real: Out(4), effective: Out(4), saved: Out(4));
+            times = 153, plain, $crate::time::clock::times, (times: OutOptional(32));
+            getgroups = 158, plain, $crate::process::credentials::getgroups, (count: Int, groups: Address);
+            uname = 160, plain, $crate::process::system::uname, (name: Out(390));
+            getrusage = 165, plain, $crate::time::clock::getrusage, (who: Int, usage: Out(144));
+            umask = 166, leaf, $crate::process::credentials::umask, (mask: Octal);
+            prctl = 167, plain, $crate::process::identity::prctl, (option: Int, argument: Address, third: Hex, fourth: Hex, fifth: Hex);
+            getcpu = 168, plain, $crate::process::system::getcpu, (processor: OutOptional(4), node: OutOptional(4));
+            gettimeofday = 169, plain, $crate::time::clock::gettimeofday, (time: OutOptional(16), zone: OutOptional(8));
+            getpid = 172, leaf, $crate::process::identity::getpid, ();
+            getppid = 173, leaf, $crate::process::identity::getppid, ();
+            getuid = 174, leaf, $crate::process::credentials::getuid, ();
+            geteuid = 175, leaf, $crate::process::credentials::geteuid, ();
+            getgid = 176, leaf, $crate::process::credentials::getgid, ();
+            getegid = 177, leaf, $crate::process::credentials::getegid, ();
+            gettid = 178, leaf, $crate::process::identity::gettid, ();
+            sysinfo = 179, plain, $crate::process::system::sysinfo, (information: Out(112));
+            brk = 214, plain, $crate::memory::calls::brk, (end: Address);
+            munmap = 215, plain, $crate::memory::calls::munmap, (address: Address, bytes: Size);
+            mremap = 216, plain, $crate::memory::calls::mremap, (old: Address, old_bytes: Size, new_bytes: Size, flags: Hex, new: Address);
+            clone = 220, full, $crate::process::clone::clone, (flags: Hex, stack: Address, parent_tid: Address, child_tid: Address, tls: Address);
+            execve = 221, full, $crate::program::execve::execve, (path: Path, arguments: Strings, environment: Strings);
+            mmap = 222, plain, $crate::memory::calls::mmap, (address: Address, bytes: Size, protection: Hex, flags: Hex, fd: Fd, offset: Size);
+            mprotect = 226, plain, $crate::memory::calls::mprotect, (address: Address, bytes: Size, protection: Hex);
+            msync = 227, plain, $crate::memory::calls::msync, (address: Address, bytes: Size, flags: Hex);
+            madvise = 233, plain, $crate::memory::calls::madvise, (address: Address, bytes: Size, advice: Int);
+            prlimit64 = 261, plain, $crate::process::limits::prlimit64, (pid: Int, kind: Uint, new: InOptional(16), old: OutOptional(16));
+            getrandom = 278, plain, $crate::process::system::getrandom [wait: $crate::process::system::getrandom_waiting], (buffer: BufferOut(1), bytes: Size, flags: Hex);
+            membarrier = 283, plain, $crate::process::system::membarrier, (command: Int, flags: Hex, processor: Int);
+            statx = 291, plain, $crate::file::status::statx, (directory: DirFd, path: Path, flags: Hex, mask: Hex, status: Out(256));
+            clone3 = 435, full, $crate::process::clone::clone3, (arguments: BufferIn(1), bytes: Size);
+            faccessat2 = 439, plain, $crate::file::open::faccessat2, (directory: DirFd, path: Path, mode: Octal, flags: Hex);
+        }
+    };
+}
+
+macro_rules! way {
+    (leaf) => {
+        Way::Leaf
+    };
+    (plain) => {
+        Way::Plain
+    };
+    (full) => {
+        Way::Full
+    };
+}
+
+macro_rules! define_rows {
+    ($($name:ident = $number:literal, $way:ident, $handler:path $([wait: $wait:path])?,
+        ($($argument:ident: $kind:ident $(($size:literal))?),*);)*) => {
+        /// Every row, ascending by number.
+        pub const ROWS: &[Row] = &[$(Row {
+            name: stringify!($name),
+            number: $number,
+            way: way!($way),
+            waits: {
+                const WAIT: &[&str] = &[$(stringify!($wait))?];
+                !WAIT.is_empty()
+            },
+            arguments: &[$(Argument { name: stringify!($argument), kind: Kind::$kind $(($size))? }),*],
+        }),*];
+
+        /// The rest of a call that waits: each row's `async fn`.
+        pub(super) async fn wait<H: Host>(cx: &Cx<H>, number: u64, arguments: Arguments) -> Result<u64, Errno> {
+            match number {
+                $($($number => $wait(cx, arguments).await,)?)*
+                _ => Err(Errno::ENOSYS),
+            }
+        }
+    };
+}
+
+for_each_linux_call!(define_rows);

@@ -1,0 +1,84 @@
+//! Threads that can go on, in order, and the slices of those that must share the processor.
+//!
+//! The slice alarm is armed only when somebody waits for the processor (issue: no timer for a lone program).
+//! Nobody reads the clock to start a slice: the alarm ticks once a slice while there is a queue, and a thread
+//! that has been current since before the last tick gives way.
+
+use crate::process::ThreadId;
+use alloc::collections::VecDeque;
+
+/// Length of a slice.
+pub const SLICE_NS: u64 = 10_000_000;
+
+/// The queue.
+#[derive(Debug, Default)]
+pub struct RunQueue {
+    ready: VecDeque<ThreadId>,
+    /// When the next tick is due, while ticks are wanted.
+    next_tick_ns: Option<u64>,
+    /// Whether the current thread has seen no tick yet.
+    fresh: bool,
+}
+
+impl RunQueue {
+    /// Makes room for so many threads, so that waking one never allocates.
+    pub fn reserve(&mut self, threads: usize) {
+        self.ready.reserve(threads.saturating_sub(self.ready.len()));
+    }
+
+    /// Puts a thread at the end.
+    #[inline]
+    pub fn push(&mut self, thread: ThreadId) {
+        self.ready.push_back(thread);
+    }
+
+    /// Puts a thread at the front.
+    pub fn push_front(&mut self, thread: ThreadId) {
+        self.ready.push_front(thread);
+    }
+
+    /// Takes the first thread, which becomes current.
+    #[inline]
+    pub fn pop(&mut self) -> Option<ThreadId> {
+        self.fresh = true;
+        self.ready.pop_front()
+    }
+
+    /// Takes a thread that ends out.
+    pub fn remove(&mut self, thread: ThreadId) {
+        self.ready.retain(|queued| *queued != thread);
+    }
+
+    /// Whether somebody waits for the processor.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// When the current thread's slice is to be looked at, if anybody waits.
+    pub fn tick_due(&mut self, now_ns: impl FnOnce() -> u64) -> Option<u64> {
+        if self.ready.is_empty() {
+            return None;
+        }
+        Some(*self.next_tick_ns.get_or_insert_with(|| now_ns().saturating_add(SLICE_NS)))
+    }
+
+    /// The clock is at `now_ns`: whether the current thread has had its slice and must give way.
+    pub fn tick(&mut self, now_ns: u64) -> Slice {
+        if self.next_tick_ns.is_none_or(|due| now_ns < due) {
+            return Slice::Goes;
+        }
+        self.next_tick_ns = None;
+        let fresh = core::mem::replace(&mut self.fresh, false);
+        if fresh || self.ready.is_empty() { Slice::Goes } else { Slice::Over }
+    }
+}
+
+/// Whether the current thread may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slice {
+    /// It may.
+    Goes,
+    /// Others have their turn first.
+    Over,
+}

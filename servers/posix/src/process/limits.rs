@@ -1,0 +1,122 @@
+//! Resource limits (prlimit64) and what they are at a program's start.
+
+use super::{Pid, ProcessId};
+use crate::Errno;
+use crate::dispatch::Arguments;
+use crate::host::Host;
+use crate::memory::space::MemoryLimits;
+use crate::number::{index, low_i32, low_u32};
+use crate::server::Server;
+use crate::user::UserPtr;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Kinds of limits.
+const KINDS: usize = 16;
+/// No limit.
+pub const INFINITY: u64 = u64::MAX;
+const DATA: usize = 2;
+const STACK: usize = 3;
+const CORE: usize = 4;
+const PROCESSES: usize = 6;
+const FILES: usize = 7;
+const LOCKED: usize = 8;
+const SPACE: usize = 9;
+const SIGNALS: usize = 11;
+const QUEUES: usize = 12;
+const NICE: usize = 13;
+const REALTIME: usize = 14;
+/// Linux's NR_OPEN: what nobody may go beyond.
+const OPEN_MAX: u64 = 1 << 20;
+
+/// Linux's `struct rlimit64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub struct Limit {
+    /// What holds.
+    pub soft: u64,
+    /// What the process may raise it to.
+    pub hard: u64,
+}
+
+/// A process's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits([Limit; KINDS]);
+
+impl Default for Limits {
+    /// Linux's for its first process.
+    fn default() -> Self {
+        let endless = Limit { soft: INFINITY, hard: INFINITY };
+        let mut limits = Self([endless; KINDS]);
+        limits.set(STACK, Limit { soft: 8 << 20, hard: INFINITY });
+        limits.set(CORE, Limit { soft: 0, hard: INFINITY });
+        limits.set(PROCESSES, Limit { soft: 1024, hard: 1024 });
+        limits.set(FILES, Limit { soft: 1024, hard: 4096 });
+        limits.set(LOCKED, Limit { soft: 8 << 20, hard: 8 << 20 });
+        limits.set(SIGNALS, Limit { soft: 1024, hard: 1024 });
+        limits.set(QUEUES, Limit { soft: 819_200, hard: 819_200 });
+        limits.set(NICE, Limit { soft: 0, hard: 0 });
+        limits.set(REALTIME, Limit { soft: 0, hard: 0 });
+        limits
+    }
+}
+
+impl Limits {
+    /// What holds for open files.
+    pub fn files(&self) -> u64 {
+        self.soft(FILES)
+    }
+
+    /// What holds for memory.
+    pub fn memory(&self) -> MemoryLimits {
+        MemoryLimits { space: self.soft(SPACE), data: self.soft(DATA), stack: self.soft(STACK) }
+    }
+
+    fn soft(&self, kind: usize) -> u64 {
+        self.0.get(kind).map_or(INFINITY, |limit| limit.soft)
+    }
+
+    fn set(&mut self, kind: usize, limit: Limit) {
+        if let Some(place) = self.0.get_mut(kind) {
+            *place = limit;
+        }
+    }
+}
+
+/// prlimit64(2).
+pub fn prlimit64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+    let target = target(server, low_i32(arguments.word(0)))?;
+    let kind = index(low_u32(arguments.word(1)));
+    let (new, old) = (UserPtr::<Limit>::optional(arguments.word(2)), UserPtr::optional(arguments.word(3)));
+    let new = match new? {
+        Some(pointer) => Some(server.view()?.read(pointer)?),
+        None => None,
+    };
+    let process = server.processes.get_mut(target).ok_or(Errno::ESRCH)?;
+    let before = *process.limits.0.get(kind).ok_or(Errno::EINVAL)?;
+    if let Some(limit) = new {
+        if limit.soft > limit.hard {
+            return Err(Errno::EINVAL);
+        }
+        if kind == FILES && limit.hard > OPEN_MAX {
+            return Err(Errno::EPERM);
+        }
+        process.limits.set(kind, limit);
+        let (space, limits) = (process.space, process.limits.memory());
+        if let Some(shared) = server.spaces.get_mut(space) {
+            shared.space.limits = limits;
+        }
+    }
+    if let Some(pointer) = old? {
+        server.view()?.write(pointer, &before)?;
+    }
+    Ok(0)
+}
+
+fn target<H: Host>(server: &Server<H>, pid: i32) -> Result<ProcessId, Errno> {
+    if pid == 0 {
+        return Ok(server.current()?.process);
+    }
+    let pid = Pid(u32::try_from(pid).map_err(|_| Errno::ESRCH)?);
+    let thread = server.numbers.thread(pid).and_then(|thread| server.threads.get(thread));
+    thread.map(|thread| thread.process).ok_or(Errno::ESRCH)
+}

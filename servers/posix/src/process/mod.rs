@@ -1,0 +1,129 @@
+//! Processes and threads as data: who they are, what they share, how they begin and end.
+
+pub mod clone;
+pub mod credentials;
+pub mod exit;
+pub mod identity;
+pub mod limits;
+pub mod numbers;
+pub mod robust;
+pub mod schedule;
+pub mod start;
+pub mod system;
+
+#[cfg(test)]
+mod tests;
+
+use crate::define_id;
+use crate::executor::cx::Call;
+use crate::executor::wait::QueueId;
+use crate::file::descriptor::DescriptorsId;
+use crate::host::{ContextId, Exit};
+use alloc::vec::Vec;
+use credentials::Credentials;
+use limits::Limits;
+
+define_id! {
+    /// A thread, by its place in the server's table.
+    ThreadId
+}
+define_id! {
+    /// A process, by its place in the server's table.
+    ProcessId
+}
+define_id! {
+    /// An address space, by its place in the server's table.
+    SpaceKey
+}
+
+/// What Linux calls a pid or tid: 1 to 32,767.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pid(pub u32);
+
+/// A hosted thread.
+#[derive(Debug)]
+pub struct Thread {
+    /// What gettid says.
+    pub tid: Pid,
+    /// The process that it belongs to.
+    pub process: ProcessId,
+    /// Its registers.
+    pub context: ContextId,
+    /// How it is to be entered next.
+    pub exit: Exit,
+    /// The call that it waits in, or whose result it has not taken yet.
+    pub call: Option<Call>,
+    /// Where to store 0 and wake a futex when it ends (set_tid_address, CLONE_CHILD_CLEARTID); 0 for nowhere.
+    pub clear_child_tid: u64,
+    /// The list of robust futexes that it registered; 0 for none.
+    pub robust_list: u64,
+    /// Its name (prctl PR_SET_NAME), ended by zeros.
+    pub name: [u8; 16],
+}
+
+/// A hosted process.
+#[derive(Debug)]
+pub struct Process {
+    /// What getpid says: the tid of its first thread.
+    pub pid: Pid,
+    /// Who gets its exit status.
+    pub parent: Option<ProcessId>,
+    /// Its address space.
+    pub space: SpaceKey,
+    /// Its descriptors.
+    pub descriptors: DescriptorsId,
+    /// Its living threads.
+    pub threads: Vec<ThreadId>,
+    /// Users and groups.
+    pub credentials: Credentials,
+    /// RLIMIT_.
+    pub limits: Limits,
+    /// The file mode creation mask.
+    pub umask: u32,
+    /// The path of its program, for /proc/self/exe.
+    pub executable: Vec<u8>,
+    /// Processor time of threads that ended, and up to the last switch of those that live.
+    pub cpu_ns: u64,
+    /// How it ended, once its last thread is gone.
+    pub status: Option<Status>,
+    /// Threads wait here for others to end; for wait4 and execve.
+    pub changed: QueueId,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// By exit or exit_group, with the low 8 bits of its code.
+    Exited(u8),
+    /// By a signal.
+    Killed(Signal),
+}
+
+impl Status {
+    /// What a shell makes of it: the code, or 128 and the signal.
+    pub const fn shell_code(self) -> u8 {
+        match self {
+            Self::Exited(code) => code,
+            Self::Killed(signal) => 128 + signal.0,
+        }
+    }
+}
+
+/// A signal's number, 1 to 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Signal(pub u8);
+
+impl Signal {
+    /// Illegal instruction.
+    pub const SIGILL: Self = Self(4);
+    /// Break point.
+    pub const SIGTRAP: Self = Self(5);
+    /// Bad address behind a mapping's end, or misaligned.
+    pub const SIGBUS: Self = Self(7);
+    /// Arithmetic.
+    pub const SIGFPE: Self = Self(8);
+    /// Killed.
+    pub const SIGKILL: Self = Self(9);
+    /// Bad address.
+    pub const SIGSEGV: Self = Self(11);
+}

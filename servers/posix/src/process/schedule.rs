@@ -1,0 +1,214 @@
+//! Which thread is entered next, and what the clock has to do with it.
+
+use super::ThreadId;
+use crate::executor::cx::{Call, Place};
+use crate::executor::run_queue::Slice;
+use crate::executor::task::Task;
+use crate::host::{ContextId, Exit, Host};
+use crate::number::index;
+use crate::server::{Current, Server};
+use crate::slots::Id;
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::Cell;
+use core::fmt;
+
+/// Frames cleared in advance while nothing runs: what a few small programs need.
+const ZEROED_FRAMES: u32 = 64;
+
+/// The server with the tasks of its threads: what the machine's entries call.
+pub struct Posix<H: Host> {
+    /// The state. It is away only while a task is polled.
+    server: Option<Box<Server<H>>>,
+    place: Place<H>,
+    tasks: Vec<Option<Task>>,
+}
+
+impl<H: Host> fmt::Debug for Posix<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Posix").field("tasks", &self.tasks.len()).finish_non_exhaustive()
+    }
+}
+
+/// What the machine has to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Enter this context, which is current.
+    Enter(ContextId, Exit),
+    /// Nothing can run: wait for an alarm, input, or room for output.
+    Idle,
+    /// Nothing can run and nobody waits for anything: every program has ended.
+    Finished,
+}
+
+impl<H: Host> Posix<H> {
+    /// Takes a server over.
+    pub fn new(server: Server<H>) -> Self {
+        let server = Some(Box::new(server));
+        Self { server, place: Rc::new(Cell::new(None)), tasks: Vec::new() }
+    }
+
+    /// The state.
+    #[inline]
+    pub fn server(&mut self) -> Option<&mut Server<H>> {
+        self.server.as_deref_mut()
+    }
+
+    /// Begins a call that has to wait, for the acting thread; its result if it need not wait after all.
+    pub fn begin(&mut self, number: u64, arguments: crate::dispatch::Arguments) -> Option<u64> {
+        let thread = self.server()?.acting?.thread;
+        let call = Call { number, arguments, done: false, result: 0, cancelled: false };
+        self.server()?.threads.get_mut(thread)?.call = Some(call);
+        self.poll(thread);
+        let record = self.server()?.threads.get_mut(thread)?;
+        let done = record.call.filter(|call| call.done)?;
+        record.call = None;
+        Some(done.result)
+    }
+
+    /// The acting thread goes on with 0 after the others had their turn (sched_yield).
+    pub fn give_way(&mut self) {
+        if let Some(server) = self.server()
+            && let Some(current) = server.acting
+            && let Some(thread) = server.threads.get_mut(current.thread)
+        {
+            let arguments = crate::dispatch::Arguments::default();
+            thread.call = Some(Call { number: 124, arguments, done: true, result: 0, cancelled: false });
+            server.ready.push(current.thread);
+        }
+    }
+
+    /// The acting thread goes on with the registers in its context, next.
+    pub fn go_on(&mut self) {
+        if let Some(server) = self.server()
+            && let Some(current) = server.acting
+        {
+            server.ready.push_front(current.thread);
+        }
+    }
+
+    /// The acting thread cannot go on, or must not: chooses who does.
+    pub fn schedule(&mut self) -> Next {
+        loop {
+            self.drop_abandoned();
+            let Some(server) = self.server() else { return Next::Finished };
+            server.account();
+            let Some(thread) = server.ready.pop() else { return self.idle() };
+            let Some(Current { thread, .. }) = server.make_current(thread) else { continue };
+            let waits = server.threads.get(thread).is_some_and(|record| record.call.is_some());
+            if waits {
+                self.poll(thread);
+            }
+            if let Some(next) = self.server().and_then(|server| server.entry_of(thread)) {
+                return next;
+            }
+        }
+    }
+
+    /// The acting thread's processor time is over or its slice may be: whether it must give way.
+    pub fn interrupted(&mut self) -> Next {
+        let Some(server) = self.server() else { return Next::Finished };
+        let slice = server.alarm();
+        match server.acting {
+            Some(current) if slice == Slice::Goes => {
+                if let Some(next) = server.entry_of(current.thread) {
+                    return next;
+                }
+            }
+            Some(current) => server.ready.push(current.thread),
+            None => {}
+        }
+        self.schedule()
+    }
+
+    /// Lets a thread's waiting call go on.
+    fn poll(&mut self, thread: ThreadId) {
+        let number = index(thread.number());
+        if self.tasks.len() <= number {
+            self.tasks.resize_with(number + 1, || None);
+        }
+        let Some(place) = self.tasks.get_mut(number) else { return };
+        let task = place.get_or_insert_with(|| Task::new(&self.place, thread));
+        self.place.set(self.server.take());
+        task.poll();
+        self.server = self.place.take();
+    }
+
+    /// Drops the tasks of threads that ended while they waited, before anybody gets their numbers.
+    fn drop_abandoned(&mut self) {
+        while let Some(thread) = self.server().and_then(|server| server.abandoned.pop()) {
+            if let Some(task) = self.tasks.get_mut(index(thread.number())) {
+                self.place.set(self.server.take());
+                *task = None;
+                self.server = self.place.take();
+            }
+        }
+    }
+
+    /// Nothing can run: clears frames in advance, one a look, and says what the machine waits for.
+    fn idle(&mut self) -> Next {
+        let Some(server) = self.server() else { return Next::Finished };
+        if server.threads.is_empty() {
+            return Next::Finished;
+        }
+        server.arm();
+        Next::Idle
+    }
+}
+
+impl<H: Host> Server<H> {
+    /// The host's alarm went off, or time passed: ends waits whose time is over.
+    pub fn alarm(&mut self) -> Slice {
+        let now = self.host.monotonic_ns();
+        self.armed_ns = self.armed_ns.filter(|armed| *armed > now);
+        self.waits.expire(now, &mut self.ready);
+        self.ready.tick(now)
+    }
+
+    /// Clears one free frame in advance while nothing runs; says whether there is more to clear.
+    pub fn clear_ahead(&mut self) -> bool {
+        self.memory.frames.zero_one(&mut self.host, ZEROED_FRAMES)
+    }
+
+    /// Asks the host for the next alarm that anybody needs, unless it has one at least as early.
+    pub fn arm(&mut self) {
+        let host = &self.host;
+        let tick = self.ready.tick_due(|| host.monotonic_ns());
+        let Some(due) = [tick, self.waits.timers.first()].into_iter().flatten().min() else { return };
+        if self.armed_ns.is_none_or(|armed| due < armed) {
+            self.armed_ns = Some(due);
+            self.host.arm_alarm(due);
+        }
+    }
+
+    /// How a thread is entered, if it waits for nothing; takes its result over into its context.
+    fn entry_of(&mut self, thread: ThreadId) -> Option<Next> {
+        let record = self.threads.get_mut(thread)?;
+        if let Some(call) = record.call {
+            if !call.done {
+                return None;
+            }
+            record.call = None;
+            self.host.set_result(record.context, call.result);
+            if self.strace == crate::dispatch::Strace::On {
+                crate::dispatch::strace::resumed(self, &call);
+            }
+        }
+        let record = self.threads.get_mut(thread)?;
+        let next = Next::Enter(record.context, core::mem::replace(&mut record.exit, Exit::Minimal));
+        self.arm();
+        Some(next)
+    }
+
+    /// Charges the acting thread's process for the time since the last look at the clock.
+    fn account(&mut self) {
+        let now = self.host.monotonic_ns();
+        let passed = now.saturating_sub(core::mem::replace(&mut self.entered_ns, now));
+        if let Some(current) = self.acting
+            && let Some(process) = self.processes.get_mut(current.process)
+        {
+            process.cpu_ns = process.cpu_ns.saturating_add(passed);
+        }
+    }
+}

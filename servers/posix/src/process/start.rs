@@ -1,0 +1,85 @@
+//! Starting a program that nobody forked: what the system description names, or `run -- CMD`.
+
+use super::credentials::Credentials;
+use super::limits::Limits;
+use super::{Pid, Process, Thread};
+use crate::Errno;
+use crate::host::{Exit, Host};
+use crate::program::execve::Prepared;
+use crate::program::load::LoadError;
+use crate::program::stack::Strings;
+use crate::server::Server;
+use alloc::vec::Vec;
+
+impl<H: Host> Server<H> {
+    /// Starts a program with the console's streams; returns its pid.
+    ///
+    /// # Errors
+    /// As execve; EAGAIN when a table is full.
+    pub fn start(&mut self, strings: Strings) -> Result<Pid, Errno> {
+        // Its limits and users are a new process's, whoever acts now.
+        let before = self.acting.take();
+        let prepared = self.prepare(strings);
+        self.acting = before;
+        let prepared = prepared.map_err(|error| match error {
+            LoadError::Refused(error) | LoadError::Fatal(error) => error,
+        })?;
+        let space = prepared.space;
+        self.begin(prepared).inspect_err(|_| self.release_space(space))
+    }
+
+    fn begin(&mut self, prepared: Prepared) -> Result<Pid, Errno> {
+        let id = self.spaces.get(prepared.space).ok_or(Errno::ENOMEM)?.space.id;
+        let context = self.free_contexts.pop().ok_or(Errno::EAGAIN)?;
+        let Some(descriptors) = self.files.standard_descriptors() else {
+            self.free_contexts.push(context);
+            return Err(Errno::ENFILE);
+        };
+        let changed = self.waits.create();
+        let process = Process {
+            pid: Pid(0),
+            parent: None,
+            space: prepared.space,
+            descriptors,
+            threads: Vec::new(),
+            credentials: Credentials::default(),
+            limits: Limits::default(),
+            umask: 0o022,
+            executable: prepared.executable,
+            cpu_ns: 0,
+            status: None,
+            changed,
+        };
+        let created = self.processes.insert(process).and_then(|process| {
+            let thread = Thread {
+                tid: Pid(0),
+                process,
+                context,
+                exit: Exit::Full,
+                call: None,
+                clear_child_tid: 0,
+                robust_list: 0,
+                name: prepared.name,
+            };
+            let added = self.add_thread(thread);
+            if added.is_none() {
+                self.processes.remove(process);
+            }
+            added.map(|added| (process, added))
+        });
+        let Some((process, (thread, tid))) = created else {
+            self.free_contexts.push(context);
+            self.files.release_descriptors(descriptors);
+            self.waits.destroy(changed, &mut self.ready);
+            return Err(Errno::EAGAIN);
+        };
+        if let Some(process) = self.processes.get_mut(process) {
+            process.pid = Pid(tid);
+        }
+        self.host.set_space(context, id);
+        self.host.set_registers(context, &prepared.registers);
+        self.host.clear_vectors(context);
+        self.ready.push(thread);
+        Ok(Pid(tid))
+    }
+}

@@ -1,0 +1,259 @@
+//! execve, and the preparation that it shares with starting a program.
+
+use super::elf::Program;
+use super::layout::Layout;
+use super::load::{LoadError, Loaded};
+use super::stack::{Facts, Strings};
+use crate::Errno;
+use crate::dispatch::{Arguments, Flow};
+use crate::file::path::LastLink;
+use crate::file::tree::{Content, NodeId, ROOT};
+use crate::host::{Exit, Host, Registers};
+use crate::memory::object::Source;
+use crate::memory::space::Space;
+use crate::process::credentials::Credentials;
+use crate::process::{Signal, SpaceKey, Thread};
+use crate::server::{Server, SharedSpace};
+use crate::user::UserPtr;
+use alloc::vec::Vec;
+
+const SP: usize = 3;
+/// Scripts within scripts (Linux: four levels of interpreters).
+const MOST_SCRIPTS: u32 = 5;
+/// Bytes that Linux reads of a program first: a script's first line ends within them.
+const FIRST_BYTES: usize = 256;
+/// Most strings of a list (MAX_ARG_STRINGS is 2^31 - 1; memory ends sooner).
+const STRINGS_MOST: usize = 1 << 20;
+
+/// A program ready to take a process over.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Its space.
+    pub space: SpaceKey,
+    /// Where it begins.
+    pub registers: Registers,
+    /// The program's path in the tree.
+    pub executable: Vec<u8>,
+    /// The thread's name from now on.
+    pub name: [u8; 16],
+}
+
+/// execve(2).
+pub fn execve<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
+    let path = server.read_path(arguments.word(0))?;
+    let arguments_given = read_strings(server, arguments.word(1))?;
+    let environment = read_strings(server, arguments.word(2))?;
+    let arguments_given = if arguments_given.is_empty() { alloc::vec![Vec::new()] } else { arguments_given };
+    let strings = Strings { path, arguments: arguments_given, environment };
+    match server.prepare(strings) {
+        Ok(prepared) => server.replace(prepared),
+        Err(LoadError::Refused(error)) => Err(error),
+        Err(LoadError::Fatal(_)) => {
+            server.kill_current(Signal::SIGSEGV);
+            Ok(Flow::Gone)
+        }
+    }
+}
+
+/// Reads a list of strings, ended by null; a null list is empty, as on Linux.
+fn read_strings<H: Host>(server: &mut Server<H>, list: u64) -> Result<Vec<Vec<u8>>, Errno> {
+    let mut strings = Vec::new();
+    let mut bytes = 0;
+    if list == 0 {
+        return Ok(strings);
+    }
+    loop {
+        let at = list.wrapping_add(strings.len() as u64 * 8);
+        let address = server.view()?.read(UserPtr::<u64>::new(at)?)?;
+        if address == 0 {
+            return Ok(strings);
+        }
+        let mut string = Vec::new();
+        let read = server.view()?.read_string(address, 32 << 14, &mut string);
+        read.map_err(|error| if error == Errno::ENAMETOOLONG { Errno::E2BIG } else { error })?;
+        bytes += string.len();
+        strings.push(string);
+        if bytes > 8 << 20 || strings.len() > STRINGS_MOST {
+            return Err(Errno::E2BIG);
+        }
+    }
+}
+
+impl<H: Host> Server<H> {
+    /// Loads a program into a space of its own.
+    ///
+    /// # Errors
+    /// [`LoadError`] says whether the caller goes on.
+    pub fn prepare(&mut self, mut strings: Strings) -> Result<Prepared, LoadError> {
+        let name = Thread::name_of(strings.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default());
+        let node = self.program_file(&mut strings).map_err(LoadError::Refused)?;
+        let limits = self.process().map_or_else(|_| Default::default(), |process| process.limits.memory());
+        strings.check(limits.stack).map_err(LoadError::Refused)?;
+        let bytes = self.files.tree.bytes(node).ok_or(LoadError::Refused(Errno::EACCES))?;
+        let program = Program::parse(bytes).map_err(LoadError::Refused)?;
+        let space = self.new_space().map_err(LoadError::Refused)?;
+        if let Some(shared) = self.spaces.get_mut(space) {
+            shared.space.limits = limits;
+        }
+        match self.fill(space, node, &program, &strings) {
+            Ok(registers) => Ok(Prepared { space, registers, executable: self.files.tree.path(node), name }),
+            Err(error) => {
+                self.release_space(space);
+                Err(error)
+            }
+        }
+    }
+
+    /// The file of a program, through scripts; their interpreters' arguments go before the others.
+    fn program_file(&mut self, strings: &mut Strings) -> Result<NodeId, Errno> {
+        let mut path = strings.path.clone();
+        for _ in 0..MOST_SCRIPTS {
+            let node = self.files.tree.resolve(ROOT, &path, LastLink::Follow)?;
+            let record = self.files.tree.get(node).ok_or(Errno::ENOENT)?;
+            let Content::File(bytes, _) = record.content else { return Err(Errno::EACCES) };
+            if record.mode & 0o111 == 0 {
+                return Err(Errno::EACCES);
+            }
+            let Some(line) = bytes.strip_prefix(b"#!") else { return Ok(node) };
+            let (interpreter, argument) = script_line(line)?;
+            let first = [Some(interpreter.clone()), argument, Some(path)].into_iter().flatten();
+            let end = strings.arguments.len().min(1);
+            strings.arguments.splice(0..end, first);
+            path = interpreter;
+        }
+        Err(Errno::ELOOP)
+    }
+
+    /// An empty space.
+    ///
+    /// # Errors
+    /// ENOMEM when no VSpace is left (C-45).
+    pub fn new_space(&mut self) -> Result<SpaceKey, Errno> {
+        let id = self.free_spaces.pop().ok_or(Errno::ENOMEM)?;
+        let shared = SharedSpace { space: Space::new(id), users: 1 };
+        self.spaces.insert(shared).ok_or_else(|| {
+            self.free_spaces.push(id);
+            Errno::ENOMEM
+        })
+    }
+
+    fn fill(
+        &mut self,
+        space: SpaceKey,
+        node: NodeId,
+        program: &Program,
+        strings: &Strings,
+    ) -> Result<Registers, LoadError> {
+        let fatal = LoadError::Fatal;
+        let interpreter = self.interpreter(program)?;
+        let object = self.files.tree.object(node, &mut self.memory.objects).ok_or(fatal(Errno::EACCES))?;
+        let credentials =
+            self.process().map_or_else(|_| Credentials::default(), |process| process.credentials.clone());
+        let mut random = [0; 16];
+        self.random.fill(&mut random);
+        let limit = self.spaces.get(space).map_or(0, |shared| shared.space.limits.stack);
+        let layout = Layout::choose(&mut self.random, limit);
+        let vdso = self.vdso();
+        let mut view = self.view_of(space).map_err(fatal)?;
+        view.space.mmap_top = layout.mmap_top;
+        let loaded = view.load(program, object, &layout)?;
+        let heap = loaded.end.next_multiple_of(crate::address::PAGE_BYTES).saturating_add(layout.heap);
+        (view.space.heap_start, view.space.heap_end) = (heap, heap);
+        let (entry, base) = match &interpreter {
+            None => (loaded.entry, 0),
+            Some((program, object)) => {
+                let Loaded { entry, bias, .. } = view.load(program, *object, &layout)?;
+                (entry, bias)
+            }
+        };
+        view.map_vdso(vdso, layout.vdso).map_err(fatal)?;
+        let facts = Facts {
+            program: loaded,
+            header_count: program.header_count,
+            interpreter: base,
+            capabilities: view.host.hardware_capabilities(),
+            random,
+            credentials: &credentials,
+        };
+        let sp = view.make_stack(strings, &facts, &layout, program.stack).map_err(fatal)?;
+        let mut registers = Registers { pc: entry, ..Registers::ZERO };
+        if let Some(register) = registers.general.get_mut(SP) {
+            *register = sp;
+        }
+        Ok(registers)
+    }
+
+    /// The interpreter's program and pages, if the program names one.
+    fn interpreter(
+        &mut self,
+        program: &Program,
+    ) -> Result<Option<(Program, crate::memory::object::ObjectId)>, LoadError> {
+        let Some(path) = &program.interpreter else { return Ok(None) };
+        let refused = LoadError::Refused;
+        let node = self.files.tree.resolve(ROOT, path, LastLink::Follow).map_err(refused)?;
+        let bytes = self.files.tree.bytes(node).ok_or(refused(Errno::EACCES))?;
+        let parsed = Program::parse(bytes).map_err(|_| refused(Errno::ELIBBAD))?;
+        let parsed = Program { interpreter: None, ..parsed };
+        let object = self.files.tree.object(node, &mut self.memory.objects).ok_or(refused(Errno::EACCES))?;
+        Ok(Some((parsed, object)))
+    }
+
+    /// The pages of the vDSO, made when the first program starts.
+    fn vdso(&mut self) -> crate::memory::object::ObjectId {
+        let objects = &mut self.memory.objects;
+        let image = super::vdso::IMAGE;
+        *self.vdso.get_or_insert_with(|| objects.create(Source::Bytes(image), image.len() as u64, 1))
+    }
+
+    /// The acting process becomes the prepared program: its other threads end, its space goes.
+    fn replace(&mut self, prepared: Prepared) -> Result<Flow, Errno> {
+        let current = self.current()?;
+        let others: Vec<_> =
+            self.process()?.threads.iter().copied().filter(|thread| *thread != current.thread).collect();
+        for thread in others {
+            self.end_thread(thread);
+        }
+        let Prepared { space, registers, executable, name } = prepared;
+        let thread = self.thread_mut()?;
+        (thread.name, thread.exit) = (name, Exit::Full);
+        let context = thread.context;
+        // They lie in the old space, which no other thread uses any more.
+        (thread.clear_child_tid, thread.robust_list) = (0, 0);
+        let pid = self.process()?.pid;
+        let thread = self.thread_mut()?;
+        let tid = core::mem::replace(&mut thread.tid, pid);
+        if tid != pid {
+            self.numbers.release(tid);
+            self.numbers.set(pid, Some(current.thread));
+        }
+        let process = self.process_mut()?;
+        let old = core::mem::replace(&mut process.space, space);
+        process.executable = executable;
+        let descriptors = process.descriptors;
+        self.files.close_on_exec(descriptors);
+        let id = self.spaces.get(space).ok_or(Errno::ESRCH)?.space.id;
+        self.host.set_space(context, id);
+        self.host.set_registers(context, &registers);
+        self.host.clear_vectors(context);
+        // The context's space is another now: make it so for the host too.
+        self.acting = None;
+        self.make_current(current.thread);
+        self.release_space(old);
+        Ok(Flow::Replaced)
+    }
+}
+
+/// The interpreter and argument of a script's first line, without `#!`.
+fn script_line(line: &[u8]) -> Result<(Vec<u8>, Option<Vec<u8>>), Errno> {
+    let line = line.get(..FIRST_BYTES - 2).unwrap_or(line);
+    let end = line.iter().position(|byte| *byte == b'\n');
+    let line = line.get(..end.unwrap_or(line.len())).unwrap_or_default();
+    let line = line.trim_ascii();
+    let space = line.iter().position(|byte| *byte == b' ' || *byte == b'\t');
+    let (path, rest) = line.split_at(space.unwrap_or(line.len()));
+    if path.is_empty() || (space.is_none() && end.is_none() && path.len() >= FIRST_BYTES - 2) {
+        return Err(Errno::ENOEXEC);
+    }
+    let argument = rest.trim_ascii();
+    Ok((path.to_vec(), (!argument.is_empty()).then(|| argument.to_vec())))
+}

@@ -1,0 +1,7 @@
+//! Clocks and sleeping.
+
+pub mod clock;
+pub mod sleep;
+
+#[cfg(test)]
+mod tests;
