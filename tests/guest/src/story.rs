@@ -15,6 +15,7 @@ mod newborn;
 mod notifications;
 mod restarts;
 mod servers;
+mod switches;
 mod transfer;
 
 use crate::kit::failure::Outcome;
@@ -55,5 +56,6 @@ pub(crate) const ALL: &[&[Story]] = &[
     cancelled::STORIES,
     linked::STORIES,
     leaks::STORIES,
+    switches::STORIES,
     newborn::STORIES,
 ];

@@ -239,14 +239,13 @@ extern "C" fn serve_loads(endpoint: u64, reply: u64, _: u64, _: u64) -> ! {
 /// Maps a page, given by a capability, at every fault.
 extern "C" fn pager(endpoint: u64, reply: u64, page: u64, _: u64) -> ! {
     let (endpoint, reply) = (runtime::stubs::Endpoint(CPtr(endpoint)), runtime::stubs::Reply(CPtr(reply)));
-    let mut received = endpoint.recv(reply);
+    endpoint.recv(reply);
     loop {
         Cell(3).add(1);
         let mapped = Page(CPtr(page)).map(HERE, HOLE, 3, 1);
         let label = mapped.map_or_else(|refusal| 1 + refusal.error.label(), |()| 0);
         Cell(4).set(label);
-        let _ = received;
-        received = endpoint.reply_recv_inline(reply, info(label, 0), NO_WORDS);
+        endpoint.reply_recv_inline(reply, info(label, 0), NO_WORDS);
     }
 }
 

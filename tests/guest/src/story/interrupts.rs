@@ -10,8 +10,9 @@ use runtime::message::info;
 use runtime::stubs::{IrqHandler, Notification};
 use runtime::trap::counter;
 
-use super::leaks::{DIRECTOR, call, hold, none, none_by_assistants};
+use super::leaks::{DIRECTOR, call, none, none_by_assistants};
 use super::stories;
+use super::switches::hold;
 use crate::kit::assistant::Role;
 use crate::kit::failure::{Failure, Outcome, equal, holds, refused};
 use crate::kit::frame::{A0, ANSWER, Allowed, Routine};

@@ -155,9 +155,8 @@ fn sending_and_receiving_need_their_rights(stage: &mut Stage) -> Outcome {
     use abi::Rights;
     let (endpoint, reply, notification) = (stage.endpoint()?, stage.reply()?, stage.notification()?);
     let memory = &mut stage.memory;
-    let only = |rights| rights;
-    let read = Endpoint(memory.copy(endpoint.0, only(Rights::READ))?);
-    let write = Endpoint(memory.copy(endpoint.0, only(Rights::WRITE))?);
+    let read = Endpoint(memory.copy(endpoint.0, Rights::READ)?);
+    let write = Endpoint(memory.copy(endpoint.0, Rights::WRITE)?);
     refused("sending without WRITE", read.send(info(0, 0), NO_WORDS), Error::MissingRight)?;
     refused("receiving without READ", write.recv(reply).accepted(), Error::MissingRight)?;
     refused("calling without GRANT_REPLY", write.call(0, [1]), Error::MissingRight)?;
