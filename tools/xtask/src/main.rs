@@ -63,8 +63,8 @@ enum SubCommand {
     Image(ImageArguments),
     /// Run the tests.
     ///
-    /// Formatting and lints, tests on this machine, the check of the hot path's instructions, tests in the guest (at
-    /// two load addresses), boots in a row, and the benchmarks' budgets. Prints what it skipped and why; the last line
+    /// Formatting and lints, tests on this machine (the check of the hot path's instructions among them), tests in the
+    /// guest (at two load addresses), boots in a row, and the benchmarks' budgets. Prints what it skipped and why; the last line
     /// is `N passed, M failed`.
     Test(TestArguments),
     /// Measure, in executed instructions.

@@ -6,7 +6,6 @@ mod boots;
 mod figures;
 mod guest;
 mod host;
-mod hot_path;
 mod style;
 mod tally;
 
@@ -63,12 +62,13 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
     let selection = Selection(arguments.name.clone());
     let campaign = if arguments.long { Campaign::Full } else { Campaign::Short };
     let mut tally = Tally::default();
+    tally.section("building kernel and servers");
+    // First: the model's host tests run the hot path of the built kernel.
+    let programs = Programs::build(shell, workspace);
     style::run(shell, workspace, &selection, &mut tally);
     host::run(shell, workspace, &selection, campaign, &mut tally);
-    tally.section("building kernel and servers");
-    match Programs::build(shell, workspace) {
+    match programs {
         Ok(programs) => {
-            hot_path::run(&programs, &selection, &mut tally);
             guest::run(shell, workspace, &programs, &selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, &programs, &selection, &mut tally);
