@@ -1,53 +1,85 @@
-//! Owns building the programs.
+//! Owns providing the programs: those of sources are compiled, those of packages are taken as they are.
 
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Result, WrapErr};
 use packages::compiler::{Compiler, Recipe};
-use packages::shell::Shell;
+use packages::loong64::Loong64;
 
-use crate::manifest::{Manifest, Program};
+use crate::manifest::{Manifest, Origin, Program};
 
-/// The programs of a manifest, built.
-#[derive(Clone, Debug)]
-pub struct Built {
-    folder: PathBuf,
+/// A file for the guest's root file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFile {
+    /// Where it lies here; a symbolic link is one there too.
+    pub source: PathBuf,
+    /// Where it lies in the guest.
+    pub place: PathBuf,
 }
 
-impl Built {
-    /// Returns where a program lies.
-    #[must_use]
-    pub fn path(&self, program: &str) -> PathBuf {
-        self.folder.join(program)
-    }
-}
-
-/// Builds the manifest's programs into a folder; what is there and has not changed is kept.
+/// Provides what a program is in the guest: itself, and all that its package needs.
+///
+/// What is there and has not changed is kept.
 ///
 /// # Errors
-/// A program does not compile.
-pub fn build(shell: &Shell, compiler: &Compiler, manifest: &Manifest, folder: &Path) -> Result<Built> {
-    let sources = crate::folder().join("programs");
-    let headers = headers(&sources)?;
-    let built = Built { folder: folder.to_path_buf() };
-    for program in &manifest.programs {
-        build_one(shell, compiler, program, &sources, &headers, &built)
-            .wrap_err_with(|| format!("cannot build the hosted program {}", program.name))?;
-    }
-    Ok(built)
-}
-
-fn build_one(
-    shell: &Shell,
+/// It does not compile, or its package cannot be had.
+pub fn files(
+    loong64: &Loong64<'_>,
     compiler: &Compiler,
     program: &Program,
     folder: &Path,
-    headers: &[PathBuf],
-    built: &Built,
-) -> Result<()> {
-    let sources: Vec<PathBuf> = program.sources.iter().map(|source| folder.join(source)).collect();
-    let recipe = Recipe { sources: &sources, headers, options: &program.options, linking: program.linking };
-    compiler.build(shell, &recipe, &built.path(&program.name))
+) -> Result<Vec<GuestFile>> {
+    let explain = || format!("cannot provide the hosted program {}", program.name);
+    match &program.origin {
+        Origin::Sources { sources, linking, options } => {
+            let from = crate::folder().join("programs");
+            let sources: Vec<PathBuf> = sources.iter().map(|source| from.join(source)).collect();
+            let headers = headers(&from)?;
+            let recipe = Recipe { sources: &sources, headers: &headers, options, linking: *linking };
+            let built = folder.join(&program.name);
+            compiler.build(loong64.shell(), &recipe, &built).wrap_err_with(explain)?;
+            Ok(vec![GuestFile { source: built, place: PathBuf::from(&program.place) }])
+        }
+        Origin::Package { package } => {
+            let packages = loong64.with_dependencies(package).wrap_err_with(explain)?;
+            let mut files = Vec::new();
+            for package in &packages {
+                add_folder(&package.files, &package.files, &mut files)?;
+            }
+            Ok(files)
+        }
+    }
+}
+
+/// Provides the files of every program in a manifest, in the manifest's order.
+///
+/// # Errors
+/// As for [`files`].
+pub fn all_files(
+    loong64: &Loong64<'_>,
+    compiler: &Compiler,
+    manifest: &Manifest,
+    folder: &Path,
+) -> Result<Vec<GuestFile>> {
+    let each = manifest.programs.iter().map(|program| files(loong64, compiler, program, folder));
+    Ok(each.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// Documentation is not needed to run a program, and is half of some packages.
+const LEFT_OUT: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian"];
+
+fn add_folder(root: &Path, folder: &Path, files: &mut Vec<GuestFile>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).into_diagnostic()? {
+        let source = entry.into_diagnostic()?.path();
+        let inside = source.strip_prefix(root).unwrap_or(&source).to_path_buf();
+        if LEFT_OUT.iter().any(|left_out| inside == Path::new(left_out)) {
+        } else if source.is_dir() && !source.is_symlink() {
+            add_folder(root, &source, files)?;
+        } else {
+            files.push(GuestFile { place: Path::new("/").join(inside), source });
+        }
+    }
+    Ok(())
 }
 
 /// Returns what any program may include.

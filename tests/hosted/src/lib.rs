@@ -2,9 +2,9 @@
 //!
 //! `programs/` has their sources, small ones that print `ok` or what differs; `manifest.toml` lists the tests that are
 //! made of them; `recorded.toml` has what each test did on Linux. It is written by a run there and by nothing else:
-//! `BIXI_UPDATE=1 cargo test -p hosted --test linux`.
+//! `cargo xtask compare --record`.
 //!
-//! Reading order: [`manifest`] (which tests there are), [`build`](mod@build) (the programs), [`recorded`] (what is
+//! Reading order: [`manifest`] (which tests there are), [`build`] (the programs), [`recorded`] (what is
 //! right), [`on_linux`] (a run on Linux).
 
 pub mod build;

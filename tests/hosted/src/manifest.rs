@@ -7,20 +7,40 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use packages::compiler::Linking;
 use serde::Deserialize;
 
+/// Where programs lie in the guest, unless their packages say otherwise.
+const GUEST_FOLDER: &str = "/hosted";
+
 /// How long a test may take if it does not say.
 const TIME_LIMIT_S: u64 = 20;
 
-/// A program of `programs/`.
+/// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Its name: the file that is built.
+    /// Its name.
     pub name: String,
-    /// Its sources in `programs/`.
-    pub sources: Vec<String>,
-    /// What it is linked to.
-    pub linking: Linking,
-    /// Further options for the compiler.
-    pub options: Vec<String>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Where it lies in the guest.
+    pub place: String,
+}
+
+/// Where a program comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is compiled.
+    Sources {
+        /// Its sources in `programs/`.
+        sources: Vec<String>,
+        /// What it is linked to.
+        linking: Linking,
+        /// Further options for the compiler.
+        options: Vec<String>,
+    },
+    /// Debian built it, and nobody changed it.
+    Package {
+        /// The package; what it needs is taken too.
+        package: String,
+    },
 }
 
 /// A program called with certain words.
@@ -85,6 +105,12 @@ impl Manifest {
             .wrap_err_with(|| format!("in {}", file.display()))
     }
 
+    /// Returns a program by its name.
+    #[must_use]
+    pub fn program(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.name == name)
+    }
+
     /// Returns the tests whose name or step is one of those given, or begins with one and a `-`; all if none is given.
     pub fn select<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a Test> {
         let is_meant = |test: &Test, name: &String| {
@@ -113,7 +139,7 @@ impl Manifest {
                 return Err(miette!("there are two tests {:?}", test.name));
             }
             for call in &test.together {
-                if !self.programs.iter().any(|program| program.name == call.program) {
+                if self.program(&call.program).is_none() {
                     return Err(miette!(
                         "{:?} runs together with {:?}, which is no program",
                         test.name,
@@ -138,6 +164,10 @@ struct File {
 struct Entry {
     name: String,
     sources: Option<Vec<String>>,
+    /// The Debian package that has it, instead of sources.
+    package: Option<String>,
+    /// Where it lies in the guest; a package's own place must be told.
+    place: Option<String>,
     #[serde(default)]
     linking: LinkingName,
     #[serde(default)]
@@ -163,6 +193,8 @@ struct TestEntry {
     name: Option<String>,
     #[serde(default)]
     words: Vec<String>,
+    /// One more word at the end: a shell's script.
+    script: Option<String>,
     #[serde(default)]
     together: Vec<Vec<String>>,
     #[serde(default)]
@@ -182,6 +214,16 @@ enum LinkingName {
     Alone,
 }
 
+impl LinkingName {
+    fn linking(self) -> Linking {
+        match self {
+            Self::Static => Linking::Static,
+            Self::StaticPie => Linking::StaticPie,
+            Self::Alone => Linking::Alone,
+        }
+    }
+}
+
 impl Entry {
     fn add_to(self, manifest: &mut Manifest) {
         let mut tests = self.test.clone();
@@ -195,14 +237,16 @@ impl Entry {
         }
         manifest.tests.extend(tests.into_iter().map(|test| self.test(test)));
         manifest.programs.push(Program {
-            sources: self.sources.unwrap_or_else(|| vec![format!("{}.c", self.name)]),
-            name: self.name,
-            linking: match self.linking {
-                LinkingName::Static => Linking::Static,
-                LinkingName::StaticPie => Linking::StaticPie,
-                LinkingName::Alone => Linking::Alone,
+            place: self.place.unwrap_or_else(|| format!("{GUEST_FOLDER}/{}", self.name)),
+            origin: match self.package {
+                Some(package) => Origin::Package { package },
+                None => Origin::Sources {
+                    sources: self.sources.unwrap_or_else(|| vec![format!("{}.c", self.name)]),
+                    linking: self.linking.linking(),
+                    options: self.options,
+                },
             },
-            options: self.options,
+            name: self.name,
         });
     }
 
@@ -213,7 +257,10 @@ impl Entry {
         };
         Test {
             name: test.name.unwrap_or_else(|| self.name.clone()),
-            call: Call { program: self.name.clone(), words: test.words },
+            call: Call {
+                program: self.name.clone(),
+                words: test.words.into_iter().chain(test.script).collect(),
+            },
             together: test.together.into_iter().map(call).collect(),
             input: test.input.repeat(test.times.unwrap_or(1)).into_bytes(),
             time_limit: Duration::from_secs(self.time_limit_s.unwrap_or(TIME_LIMIT_S)),

@@ -1,23 +1,29 @@
 //! Owns running tests on Linux, all in one boot.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
 use linux::cpio::Archive;
-use linux::{End, Group, Oracle, Outcome, Program};
-use miette::{IntoDiagnostic, Result, WrapErr};
+use linux::{End, Group, Oracle, Outcome};
+use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use crate::ENVIRONMENT;
-use crate::build::Built;
-use crate::manifest::{Call, Test};
-
-/// Where the programs lie in the guest.
-pub const GUEST_FOLDER: &str = "/hosted";
+use crate::build::GuestFile;
+use crate::manifest::{Call, Manifest, Test};
 
 /// Runs tests and returns what the judged program of each did, in order.
 ///
 /// # Errors
-/// Linux did not come to its end, or a program is not there.
-pub fn run(oracle: &Oracle, built: &Built, tests: &[&Test]) -> Result<Vec<Outcome>> {
-    let groups: Vec<Group> = tests.iter().map(|test| group(test)).collect();
-    let outcomes = oracle.run(&files(built, tests)?, &groups)?;
+/// Linux did not come to its end, or a file cannot be read.
+pub fn run(
+    oracle: &Oracle,
+    manifest: &Manifest,
+    files: &[GuestFile],
+    tests: &[&Test],
+) -> Result<Vec<Outcome>> {
+    let groups = tests.iter().map(|test| group(manifest, test)).collect::<Result<Vec<_>>>()?;
+    let outcomes = oracle.run(&archive(files)?, &groups)?;
     let mut rest = outcomes.as_slice();
     Ok(groups
         .iter()
@@ -36,32 +42,56 @@ fn judged(outcomes: &[Outcome]) -> Option<Outcome> {
     Some(bad.unwrap_or(first).clone())
 }
 
-fn group(test: &Test) -> Group {
-    let mut programs = vec![program(&test.call, &test.input)];
-    programs.extend(test.together.iter().map(|call| program(call, &[])));
-    Group { programs, time_limit: test.time_limit }
+fn group(manifest: &Manifest, test: &Test) -> Result<Group> {
+    let mut programs = vec![program(manifest, &test.call, &test.input)?];
+    for call in &test.together {
+        programs.push(program(manifest, call, &[])?);
+    }
+    Ok(Group { programs, time_limit: test.time_limit })
 }
 
-fn program(call: &Call, input: &[u8]) -> Program {
-    let path = format!("{GUEST_FOLDER}/{}", call.program);
+fn program(manifest: &Manifest, call: &Call, input: &[u8]) -> Result<linux::Program> {
+    let program = manifest.program(&call.program);
+    let path = program.map(|program| program.place.clone());
+    let path = path.ok_or_else(|| miette!("there is no program {:?}", call.program))?;
     let mut arguments = vec![path.clone()];
     arguments.extend(call.words.iter().cloned());
     let environment = ENVIRONMENT.map(str::to_owned).to_vec();
-    Program { path, arguments, environment, input: input.to_vec() }
+    Ok(linux::Program { path, arguments, environment, input: input.to_vec() })
 }
 
-fn files(built: &Built, tests: &[&Test]) -> Result<Archive> {
-    let calls = tests.iter().flat_map(|test| std::iter::once(&test.call).chain(&test.together));
-    let mut programs: Vec<&str> = calls.map(|call| call.program.as_str()).collect();
-    programs.sort_unstable();
-    programs.dedup();
-    let mut files = Archive::new();
-    files.folder(GUEST_FOLDER.trim_start_matches('/'), 0o755);
-    for program in programs {
-        let path = built.path(program);
-        let content = std::fs::read(&path).into_diagnostic();
-        let content = content.wrap_err_with(|| format!("cannot read {}", path.display()))?;
-        files.file(&format!("{GUEST_FOLDER}/{program}").replacen('/', "", 1), 0o755, &content);
+/// Packs files, the folders that they lie in first; one that comes twice is the same.
+fn archive(files: &[GuestFile]) -> Result<Archive> {
+    let mut archive = Archive::new();
+    let mut there = BTreeSet::from([PathBuf::from("/")]);
+    for file in files {
+        let above: Vec<&Path> = file.place.ancestors().skip(1).collect();
+        for folder in above.into_iter().rev() {
+            if there.insert(folder.to_path_buf()) {
+                archive.folder(&name(folder), 0o755);
+            }
+        }
+        if there.insert(file.place.clone()) {
+            add(&mut archive, file).wrap_err_with(|| format!("cannot read {}", file.source.display()))?;
+        }
     }
-    Ok(files)
+    Ok(archive)
+}
+
+fn add(archive: &mut Archive, file: &GuestFile) -> Result<()> {
+    if file.source.is_symlink() {
+        let target = std::fs::read_link(&file.source).into_diagnostic()?;
+        archive.link(&name(&file.place), &target.to_string_lossy());
+        return Ok(());
+    }
+    let content = std::fs::read(&file.source).into_diagnostic()?;
+    let mode = file.source.metadata().into_diagnostic()?.permissions().mode();
+    let permissions = if mode & 0o111 == 0 { 0o644 } else { 0o755 };
+    archive.file(&name(&file.place), permissions, &content);
+    Ok(())
+}
+
+/// Returns a path as an archive has it, without the `/` in front.
+fn name(path: &Path) -> String {
+    path.to_string_lossy().trim_start_matches('/').to_owned()
 }

@@ -8,6 +8,8 @@ use linux::Outcome;
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::Manifest;
+
 /// What a test wrote, and its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
@@ -84,12 +86,32 @@ impl Recorded {
         toml::from_str(&text).into_diagnostic().wrap_err_with(|| format!("in {}", file.display()))
     }
 
-    /// Writes the record to this checkout.
+    /// Says what differs from the record in what a test did, or nothing if it is the same.
+    #[must_use]
+    pub fn differs(&self, test: &str, outcome: &Outcome) -> Option<String> {
+        match self.test.get(test) {
+            Some(expected) => expected.differs(outcome.end.status(), &outcome.output, &outcome.errors),
+            None => Some("it is not recorded\n".into()),
+        }
+    }
+
+    /// Takes what a test did on Linux as what is right.
+    ///
+    /// # Errors
+    /// It is not a result that can be recorded.
+    pub fn take(&mut self, test: &str, outcome: &Outcome) -> Result<()> {
+        let expected = Expected::of(outcome).wrap_err_with(|| format!("cannot record {test}"))?;
+        self.test.insert(test.to_owned(), expected);
+        Ok(())
+    }
+
+    /// Writes the record to this checkout; tests that the manifest does not have any more are left out.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn store(&self) -> Result<()> {
-        let head = "# What the tests did on Linux. Written by `BIXI_UPDATE=1 cargo test -p hosted --test linux`.\n\n";
+    pub fn store(&mut self, manifest: &Manifest) -> Result<()> {
+        self.test.retain(|name, _| manifest.tests.iter().any(|test| test.name == *name));
+        let head = "# What the tests did on Linux. Written by `cargo xtask compare --record`.\n\n";
         let text = toml::to_string_pretty(self).into_diagnostic()?;
         std::fs::write(file(), format!("{head}{text}")).into_diagnostic()
     }

@@ -6,6 +6,7 @@
 mod bench;
 mod boot;
 mod build;
+mod compare;
 mod image_command;
 mod members;
 mod profile;
@@ -21,6 +22,7 @@ use clap::{Parser, Subcommand};
 use miette::{MietteHandlerOpts, Result};
 
 use bench::BenchArguments;
+use compare::CompareArguments;
 use image_command::ImageArguments;
 use packages::host::Host;
 use packages::shell::{Shell, Verbosity};
@@ -72,6 +74,12 @@ enum SubCommand {
     /// Boots the benchmarks in QEMU under a plugin that counts instructions, loads, stores and CSR accesses between
     /// marks: figures that are the same on every machine. Fails when a median is above its budget in budgets.toml.
     Bench(BenchArguments),
+    /// Run the hosted programs on Linux.
+    ///
+    /// Boots Debian's Linux for LoongArch in QEMU, runs the programs of tests/hosted there, and says what differs from
+    /// tests/hosted/recorded.toml, which is what they must do on Bixi. Fetches that Linux and a C compiler if they are
+    /// missing.
+    Compare(CompareArguments),
 }
 
 fn main() -> Result<ExitCode> {
@@ -80,7 +88,8 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let shell = Shell::new(if arguments.verbose { Verbosity::Verbose } else { Verbosity::Quiet });
     let workspace = Workspace::new();
-    setup::ensure(&shell, &workspace, &Host::detect(&shell))?;
+    let host = Host::detect(&shell);
+    setup::ensure(&shell, &workspace, &host)?;
     match arguments.command {
         SubCommand::Setup => Ok(ExitCode::SUCCESS),
         SubCommand::Run(arguments) => run::run(&shell, &workspace, &arguments),
@@ -89,5 +98,6 @@ fn main() -> Result<ExitCode> {
         }
         SubCommand::Test(arguments) => test::run(&shell, &workspace, &arguments),
         SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &arguments),
+        SubCommand::Compare(arguments) => compare::run(&shell, &workspace, &host, &arguments),
     }
 }

@@ -24,13 +24,26 @@ test = [{ name = "fault-both", words = ["a"], together = [["hello", "b"]], input
 fn a_program_makes_one_test_or_those_that_it_lists() {
     let manifest = Manifest::parse(TEXT).unwrap();
     assert_eq!(names(&manifest, &[]), ["hello", "fault-both", "fault-break", "fault-null"]);
-    assert_eq!(manifest.programs[0].sources, ["hello.c"]);
+    let hello = manifest.program("hello").unwrap();
+    assert_eq!(hello.place, "/hosted/hello");
+    assert!(matches!(&hello.origin, Origin::Sources { sources, .. } if *sources == ["hello.c"]));
     let both = &manifest.tests[1];
     assert_eq!(both.call, Call { program: "fault".into(), words: vec!["a".into()] });
     assert_eq!(both.together, [Call { program: "hello".into(), words: vec!["b".into()] }]);
     assert_eq!((both.input.as_slice(), both.step.as_str()), (b"ababab".as_slice(), "A4"));
     assert_eq!(manifest.tests[3].call.words, ["-null"]);
     assert_eq!(manifest.tests[3].cases, ["21"]);
+}
+
+#[test]
+fn a_packages_program_has_its_own_place_and_scripts_are_words() {
+    let text = "[[program]]\nname = \"sh\"\npackage = \"dash\"\nplace = \"/usr/bin/dash\"\n\
+                test = [{ words = [\"-c\"], script = \"echo a\\n\" }]\n";
+    let manifest = Manifest::parse(text).unwrap();
+    let shell = manifest.program("sh").unwrap();
+    assert_eq!(shell.origin, Origin::Package { package: "dash".into() });
+    assert_eq!(shell.place, "/usr/bin/dash");
+    assert_eq!(manifest.tests[0].call.words, ["-c", "echo a\n"]);
 }
 
 #[test]
@@ -56,7 +69,11 @@ fn a_mistake_is_told() {
 fn the_manifest_of_this_checkout_is_right_and_complete() {
     let manifest = Manifest::load().unwrap();
     let folder = crate::folder().join("programs");
-    let used: BTreeSet<_> = manifest.programs.iter().flat_map(|program| program.sources.clone()).collect();
+    let sources = |program: &Program| match &program.origin {
+        Origin::Sources { sources, .. } => sources.clone(),
+        Origin::Package { .. } => Vec::new(),
+    };
+    let used: BTreeSet<_> = manifest.programs.iter().flat_map(sources).collect();
     for entry in std::fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(name.ends_with(".h") || used.contains(&name), "no program is made of {name}");
