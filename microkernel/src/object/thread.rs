@@ -104,10 +104,10 @@ pub enum Exit {
 pub mod send_flag {
     /// It waits for an answer.
     pub const CALL: u64 = 1;
-    /// It may transfer capabilities.
-    pub const GRANT: u64 = 2;
     /// The receiver may answer.
-    pub const GRANT_REPLY: u64 = 4;
+    pub const GRANT_REPLY: u64 = 2;
+    /// It may transfer capabilities; the bit that the hot path takes from an Endpoint's tag.
+    pub const GRANT: u64 = abi::Rights::GRANT.raw();
     /// The message is the thread's pending fault.
     pub const FAULT: u64 = 8;
     /// A receiver without a scheduling context gets the sender's.

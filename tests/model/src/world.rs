@@ -3,18 +3,19 @@
 
 use std::mem::offset_of;
 
-use abi::Syscall;
+use abi::{Rights, Syscall};
 use microkernel::address::{PhysAddr, WindowAddr};
 use microkernel::arch::Machine;
 use microkernel::arch::mock::{MEMORY_BASE, MockMachine};
-use microkernel::capability::cap::{Slot, tag};
-use microkernel::kernel::Core;
+use microkernel::capability::cap::{Cap, Guard, Slot};
+use microkernel::kernel::{Core, Kernel, OwnMemory};
 use microkernel::object::endpoint::{Endpoint, EndpointState};
 use microkernel::object::reply::Reply;
 use microkernel::object::sched_context::SchedContext;
 use microkernel::object::store::{Ref, Store};
 use microkernel::object::thread::{Tcb, ThreadState, register};
 use microkernel::object::vspace::VSpace;
+use microkernel::scheduler::ready_queue::{self, Place};
 
 use crate::interpreter::{Memory, Registers};
 
@@ -51,8 +52,8 @@ pub mod slot {
 pub struct World {
     /// The machine.
     pub machine: MockMachine,
-    /// Highest ready priority of the core.
-    pub top_ready: u64,
+    /// Priority of the third thread, if it is ready.
+    pub ready: Option<u64>,
     /// The thread that calls.
     pub client: Ref<Tcb>,
     /// The passive server.
@@ -69,7 +70,12 @@ pub struct World {
     pub spaces: [Ref<VSpace>; 2],
     /// First slot of the capability space.
     pub slots: Ref<Slot>,
+    /// A third thread, which other threads may have to make way for.
+    pub other: Ref<Tcb>,
 }
+
+/// Radix of the capability space.
+const RADIX: u8 = 4;
 
 /// A reference at an offset in the mock's memory.
 fn place<T>(offset: u64) -> Ref<T> {
@@ -95,7 +101,7 @@ impl World {
     pub fn new() -> Self {
         let world = Self {
             machine: MockMachine::new(0x4_0000),
-            top_ready: 0,
+            ready: None,
             client: place(0),
             server: place(0x400),
             endpoint: place(0x800),
@@ -104,11 +110,19 @@ impl World {
             context: place(0xc00),
             spaces: [place(0x8000), place(0x1_0000)],
             slots: place(0x1000),
+            other: place(0x1400),
         };
         for (index, (thread, space)) in [world.client, world.server].into_iter().zip(world.spaces).enumerate()
         {
             let number = u64::try_from(index).unwrap_or(0) + 1;
             let tcb = world.machine.get(thread);
+            tcb.slots.first().into_iter().for_each(|root| {
+                root.set_cap(Cap::CNode {
+                    base: world.slots,
+                    radix: RADIX,
+                    guard: Guard { bits: 64 - RADIX, value: 0 },
+                });
+            });
             tcb.cspace_size.set(slot::COUNT);
             tcb.cspace_base.set(world.slots.raw());
             tcb.priority.set(100);
@@ -118,13 +132,13 @@ impl World {
                 value.set(number << 32 | u64::try_from(register).unwrap_or(0));
             }
             tcb.registers.first().into_iter().for_each(|pc| pc.set(0x1_2000_0000 + number * 0x1000));
+            let root = space.address().physical().0 + offset_of!(VSpace, root) as u64;
             let space = world.machine.get(space);
             space.hardware_asid.set(number);
-            space.root_address.set(0x10_0000 * number);
+            space.root_address.set(root);
             space.asid.set(number + 1);
         }
-        world.write(world.slots.element(slot::ENDPOINT), world.endpoint.raw() | tag::ENDPOINT | 15, BADGE);
-        world.write(world.slots.element(slot::REPLY), world.reply.raw() | tag::REPLY | 1, 0);
+        world.set_rights(Rights::ALL, Rights::ALL);
         let server = world.machine.get(world.server);
         server.set_state(ThreadState::BlockedOnReceive, Some(world.reply));
         server.blocked_on.set(world.endpoint.raw());
@@ -147,10 +161,60 @@ impl World {
         self.machine.get(self.context).reply.set(Some(self.older_reply));
     }
 
-    fn write(&self, slot: Ref<Slot>, object: u64, data: u64) {
-        let slot = self.machine.get(slot);
-        slot.object.set(object);
-        slot.data.set(data);
+    /// Gives both threads these rights to the endpoint and to the Reply.
+    pub fn set_rights(&self, endpoint: Rights, reply: Rights) {
+        let cap = Cap::Endpoint { endpoint: self.endpoint, badge: BADGE, rights: endpoint };
+        self.machine.get(self.slots.element(slot::ENDPOINT)).set_cap(cap);
+        let cap = Cap::Reply { reply: self.reply, rights: reply.intersection(Rights::GRANT) };
+        self.machine.get(self.slots.element(slot::REPLY)).set_cap(cap);
+    }
+
+    /// The kernel's value over this memory, with `thread` running on the client's context.
+    #[must_use]
+    pub fn kernel(&self, thread: Ref<Tcb>) -> Kernel<MockMachine> {
+        let own = OwnMemory {
+            idle: place(0x1800),
+            irq_slots: place(0x2000),
+            empty_root: PhysAddr(MEMORY_BASE + 0x4000),
+        };
+        let k = Kernel::new(self.machine.clone(), own);
+        let core = k.core();
+        core.current.set(Some(thread));
+        core.charged.set(Some(self.context));
+        core.space.set(k.get(thread).vspace.get());
+        if let Some(priority) = self.ready {
+            let other = k.get(self.other);
+            other.priority.set(priority);
+            ready_queue::insert(&k, self.other, Place::Last);
+        }
+        k
+    }
+
+    /// The machine's memory as words, without what only one of the two paths keeps there: saved registers
+    /// and [`Tcb::attempt`] of threads, `can_grant` of a Reply that waits, and the third thread.
+    #[must_use]
+    pub fn words(&self, machine: &MockMachine) -> Vec<(u64, u64)> {
+        let threads = [self.client, self.server].map(Ref::raw);
+        let saved = offset_of!(Tcb, registers) as u64..offset_of!(Tcb, registers) as u64 + 256;
+        let is_kept = |address: u64| {
+            let in_thread = threads.iter().any(|thread| {
+                let offset = address.wrapping_sub(*thread);
+                saved.contains(&offset) || offset == offset_of!(Tcb, attempt) as u64
+            });
+            let waits = [self.reply, self.older_reply].iter().any(|reply| {
+                address == reply.raw() + offset_of!(Reply, can_grant) as u64
+                    && machine.get(*reply).sched_context.get().is_none()
+            });
+            !in_thread && !waits && !(0x1400..0x1c00).contains(&(address - self.client.raw()))
+        };
+        let end = self.spaces.iter().map(|space| space.raw() + 64);
+        let objects = self.client.raw()..self.client.raw() + 0x2000;
+        objects
+            .step_by(8)
+            .chain(end.flat_map(|end| (end - 64..end).step_by(8)))
+            .filter(|address| is_kept(*address))
+            .map(|address| (address, machine.load(WindowAddr(address))))
+            .collect()
     }
 
     /// The registers of a thread in `syscall 0`, before the first instruction of the kernel.
@@ -187,7 +251,7 @@ impl World {
 impl Memory for World {
     fn load(&mut self, address: u64) -> Option<u64> {
         if address == CORE_ADDRESS + u64::try_from(offset_of!(Core, top_ready)).ok()? {
-            return Some(self.top_ready);
+            return Some(self.ready.unwrap_or(0));
         }
         Self::is_memory(address).then(|| self.machine.load(WindowAddr(address)))
     }
