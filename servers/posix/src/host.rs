@@ -97,6 +97,26 @@ impl Registers {
     pub const ZERO: Self = Self { general: [0; 32], pc: 0 };
 }
 
+/// What leaf handlers (C-23) answer without entering compiled code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Identity {
+    /// getpid.
+    pub pid: u32,
+    /// gettid.
+    pub tid: u32,
+    /// getppid.
+    pub parent: u32,
+    /// getuid.
+    pub user: u32,
+    /// geteuid.
+    pub effective_user: u32,
+    /// getgid.
+    pub group: u32,
+    /// getegid.
+    pub effective_group: u32,
+}
+
 /// How a context is to be entered next (C-24, C-25).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -178,6 +198,8 @@ pub trait Host: 'static {
 
     /// Says which space a context runs in.
     fn set_space(&mut self, context: ContextId, space: SpaceId);
+    /// What the leaf handlers answer for a context: copied beside it, and found from it when it is current.
+    fn set_identity(&mut self, context: ContextId, identity: &Identity);
     /// Makes a context current (C-26); it and its space stay so until the next call of this.
     fn switch(&mut self, context: ContextId);
     /// A context's registers. For the current one: those of its last entry into the server.
@@ -211,6 +233,8 @@ pub trait Host: 'static {
     fn peek_input(&mut self, into: &mut [u8]) -> Input;
     /// Takes bytes of standard input that were looked at out of the ring.
     fn take_input(&mut self, bytes: usize);
+    /// Writes a line of `--strace`.
+    fn trace(&mut self, line: &str);
     /// Writes a line of the server's own log.
     fn log(&mut self, line: &str);
 }

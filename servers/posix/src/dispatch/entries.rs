@@ -170,6 +170,12 @@ extern "C" fn traced<H: Host>(
 fn leave<H: Host>(posix: &mut Posix<H>, number: u64, arguments: Arguments, flow: Flow) -> Answer {
     match flow {
         Flow::Done(value) => Answer::now(value),
+        Flow::Woke(value) => {
+            if let Some(server) = posix.server() {
+                server.arm();
+            }
+            Answer::now(value)
+        }
         Flow::Wait => match posix.begin(number, arguments) {
             Some(value) => Answer::now(value),
             None => Answer { value: 0, next: Answer::SWITCH },

@@ -50,6 +50,8 @@ impl Arguments {
 pub enum Flow {
     /// It goes on with this in `$a0`.
     Done(u64),
+    /// It goes on with this in `$a0`, and others may have become ready: the slice alarm is seen to.
+    Woke(u64),
     /// The call has to wait: its `async fn` takes over, from the start.
     Wait,
     /// It goes on with 0 after the others had their turn.

@@ -61,14 +61,14 @@ pub fn returned<H: Host>(server: &mut Server<H>, text: &str, answer: Answer) {
         Answer::SWITCH => alloc::format!("{text} ..."),
         _ => alloc::format!("{text} = ?"),
     };
-    server.host.log(&line);
+    server.host.trace(&line);
 }
 
 /// The line of a call that waited.
 pub fn resumed<H: Host>(server: &mut Server<H>, call: &Call) {
     let name = row(call.number).map_or("?", |row| row.name);
     let tid = server.thread().map_or(0, |thread| thread.tid.0);
-    server.host.log(&alloc::format!("[{tid}] ... {name} = {}", result(call.result)));
+    server.host.trace(&alloc::format!("[{tid}] ... {name} = {}", result(call.result)));
 }
 
 /// A result or an error's name.

@@ -68,14 +68,14 @@ macro_rules! for_each_linux_call {
             clock_getres = 114, plain, $crate::time::clock::clock_getres, (clock: Clock, step: OutOptional(16));
             clock_nanosleep = 115, plain, $crate::time::sleep::clock_nanosleep [wait: $crate::time::sleep::clock_nanosleep_waiting], (clock: Clock, flags: Hex, time: In(16), remaining: Address);
             sched_getaffinity = 123, plain, $crate::time::sleep::sched_getaffinity, (pid: Int, bytes: Uint, mask: Out(8));
-            sched_yield = 124, leaf, $crate::time::sleep::sched_yield, ();
+            sched_yield = 124, plain, $crate::time::sleep::sched_yield, ();
             getresuid = 148, plain, $crate::process::credentials::getresuid, (real: Out(4), effective: Out(4), saved: Out(4));
             getresgid = 150, plain, $crate::process::credentials::getresgid, (real: Out(4), effective: Out(4), saved: Out(4));
             times = 153, plain, $crate::time::clock::times, (times: OutOptional(32));
             getgroups = 158, plain, $crate::process::credentials::getgroups, (count: Int, groups: Address);
             uname = 160, plain, $crate::process::system::uname, (name: Out(390));
             getrusage = 165, plain, $crate::time::clock::getrusage, (who: Int, usage: Out(144));
-            umask = 166, leaf, $crate::process::credentials::umask, (mask: Octal);
+            umask = 166, plain, $crate::process::credentials::umask, (mask: Octal);
             prctl = 167, plain, $crate::process::identity::prctl, (option: Int, argument: Address, third: Hex, fourth: Hex, fifth: Hex);
             getcpu = 168, plain, $crate::process::system::getcpu, (processor: OutOptional(4), node: OutOptional(4));
             gettimeofday = 169, plain, $crate::time::clock::gettimeofday, (time: OutOptional(16), zone: OutOptional(8));

@@ -196,7 +196,7 @@ fn strace_prints_calls_as_people_read_them() {
         let entry = Entries::<Mock>::TRACED[usize::try_from(number).unwrap()];
         let answer = entry(a0, a1, a2, a3, a4, a5, &mut driver.posix, number);
         assert_eq!(answer.next, Answer::GOES_ON);
-        driver.server().host.logged.last().unwrap().clone()
+        driver.server().host.traced.last().unwrap().clone()
     };
     let at = u64::MAX - 99;
     let line = trace(&mut driver, 56, [at, SCRATCH + 0x8000, 0, 0, 0, 0]);

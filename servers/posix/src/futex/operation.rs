@@ -74,10 +74,10 @@ pub fn futex<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Fl
             if request.bits == 0 {
                 return Err(Errno::EINVAL);
             }
-            server.wake_key(key, at_least_one(request.value), request.bits).map(Flow::Done)
+            server.wake_key(key, at_least_one(request.value), request.bits).map(Flow::Woke)
         }
-        REQUEUE | CMP_REQUEUE => requeue(server, arguments, &request).map(Flow::Done),
-        WAKE_OP => wake_operation(server, arguments, &request).map(Flow::Done),
+        REQUEUE | CMP_REQUEUE => requeue(server, arguments, &request).map(Flow::Woke),
+        WAKE_OP => wake_operation(server, arguments, &request).map(Flow::Woke),
         // Priority inheritance and futex descriptors are not there.
         _ => Err(Errno::ENOSYS),
     }

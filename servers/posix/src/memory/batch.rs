@@ -87,11 +87,12 @@ impl Batch {
 /// ENOMEM when no page table was left; the entries before are done.
 pub fn map_all<H: Host>(host: &mut H, space: SpaceId, entries: &[MapEntry]) -> Result<(), Errno> {
     let mut left = entries;
-    loop {
+    while !left.is_empty() {
         let Err(MapStop { done, reason }) = host.map_many(space, left) else { return Ok(()) };
         left = left.get(done..).unwrap_or_default();
         if reason == MapReason::NeedTable && host.give_tables(space, TABLES_AT_ONCE) == 0 {
             return Err(Errno::ENOMEM);
         }
     }
+    Ok(())
 }

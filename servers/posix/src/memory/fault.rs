@@ -1,6 +1,6 @@
 //! A touched page that is not there, or not there for that: what to map, or which signal.
 
-use super::area::{Area, Protection, Role, Sharing};
+use super::area::{Area, Backing, Protection, Role, Sharing};
 use super::batch::map_all;
 use super::object::NoPage;
 use super::space::{STACK_GAP, View, single};
@@ -58,7 +58,11 @@ impl<H: Host> View<'_, H> {
         // Allowed areas have some protection, so there are rights to give.
         let rights = self.rights(&area, frame).ok_or(Refused::Protected)?;
         let entry = single(page, self.memory, frame, rights);
-        map_all(self.host, self.space.id, &[entry]).map_err(|_| Refused::OutOfMemory)
+        map_all(self.host, self.space.id, &[entry]).map_err(|_| Refused::OutOfMemory)?;
+        if access != Access::Store && area.backing != Backing::Zeros {
+            self.map_around(page);
+        }
+        Ok(())
     }
 
     /// The frame that an allowed access to a page is to find.

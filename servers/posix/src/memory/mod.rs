@@ -4,12 +4,14 @@
 //! program could see of a frame before it is given to it is zeros or the file's bytes, nothing else.
 
 pub mod advise;
+pub mod ahead;
 pub mod area;
 pub mod area_map;
 pub mod batch;
 pub mod brk;
 pub mod calls;
 pub mod fault;
+pub mod fork;
 pub mod frames;
 pub mod mmap;
 pub mod object;

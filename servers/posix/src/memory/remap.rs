@@ -6,6 +6,7 @@ use super::space::View;
 use crate::Errno;
 use crate::address::{LOWER_HALF_END, PAGE_BYTES, Page, PageRange, pages_of};
 use crate::host::Host;
+use alloc::vec::Vec;
 use bitflags::bitflags;
 
 bitflags! {
@@ -46,7 +47,12 @@ impl<H: Host> View<'_, H> {
         }
         let source = PageRange::new(Page::of(old), old_pages);
         if flags.contains(RemapFlags::FIXED) {
-            return self.move_to(source, fixed_target(source, new_pages, to)?, flags);
+            let target = fixed_target(source, new_pages, to)?;
+            return if old_pages == new_pages {
+                self.move_all(source, target, flags)
+            } else {
+                self.move_to(source, target, flags)
+            };
         }
         let area = *self.space.areas.find(source.start).ok_or(Errno::EFAULT)?;
         if !flags.contains(RemapFlags::DONTUNMAP) {
@@ -54,7 +60,11 @@ impl<H: Host> View<'_, H> {
                 self.unmap(PageRange { start: source.start.plus(new_pages), end: source.end })?;
                 return Ok(old);
             }
-            if old_pages != 0 && source.end > area.range.end {
+            if source.is_empty() && area.sharing == Sharing::Private {
+                // Linux duplicates shared mappings only.
+                return Err(Errno::EINVAL);
+            }
+            if source.end > area.range.end {
                 return Err(Errno::EFAULT);
             }
             if source.end == area.range.end && old_pages != 0 && self.extend(&area, new_pages - old_pages)? {
@@ -84,6 +94,19 @@ impl<H: Host> View<'_, H> {
         self.share_object(&part);
         self.add_area(part)?;
         Ok(true)
+    }
+
+    /// Moves every area of a range to the same places of another, as Linux does since 6.17.
+    fn move_all(&mut self, source: PageRange, target: PageRange, flags: RemapFlags) -> Result<u64, Errno> {
+        let parts: Vec<PageRange> = self.space.areas.parts(source).map(|part| part.range).collect();
+        if parts.first().is_none_or(|part| part.start != source.start) {
+            return Err(Errno::EFAULT);
+        }
+        for part in parts {
+            let to = PageRange::new(target.start.plus(part.start.0 - source.start.0), part.pages());
+            self.move_to(part, to, flags)?;
+        }
+        Ok(target.start.address())
     }
 
     /// Moves pages and their area; what lay at the target goes away.
@@ -152,5 +175,6 @@ impl<H: Host> View<'_, H> {
 /// The target of MREMAP_FIXED, which must be a page's address within the space and apart from the source.
 fn fixed_target(source: PageRange, pages: u64, to: u64) -> Result<PageRange, Errno> {
     let target = PageRange::of_bytes(to, pages.saturating_mul(PAGE_BYTES))?;
-    if target.intersection(source).is_empty() { Ok(target) } else { Err(Errno::EINVAL) }
+    // An empty source within the target overlaps it, too.
+    if source.end > target.start && target.end > source.start { Err(Errno::EINVAL) } else { Ok(target) }
 }

@@ -12,8 +12,8 @@
 mod memory;
 
 use crate::host::{
-    ContextId, CopyStop, Host, Input, MapEntry, MapReason, MapStop, PageRights, Registers, SpaceId, Stream,
-    WindowPage,
+    ContextId, CopyStop, Host, Identity, Input, MapEntry, MapReason, MapStop, PageRights, Registers, SpaceId,
+    Stream, WindowPage,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::string::String;
@@ -58,6 +58,8 @@ pub struct Mock {
     pub input: VecDeque<u8>,
     /// Whether the input has an end.
     pub input_ended: bool,
+    /// The lines of `--strace`.
+    pub traced: Vec<String>,
     /// The server's log.
     pub logged: Vec<String>,
 }
@@ -69,6 +71,8 @@ pub struct MockContext {
     pub space: Option<SpaceId>,
     /// Its registers.
     pub registers: Registers,
+    /// What its leaf handlers answer.
+    pub identity: Identity,
 }
 
 impl Mock {
@@ -94,7 +98,11 @@ impl Mock {
 
     /// A context that tests and the server look at.
     pub fn context(&mut self, id: ContextId) -> &mut MockContext {
-        self.contexts.entry(id).or_insert(MockContext { space: None, registers: Registers::ZERO })
+        self.contexts.entry(id).or_insert(MockContext {
+            space: None,
+            registers: Registers::ZERO,
+            identity: Identity::default(),
+        })
     }
 
     fn map_one(&mut self, space: SpaceId, entry: &MapEntry) -> Result<(), MapReason> {
@@ -202,6 +210,10 @@ impl Host for Mock {
         self.context(context).space = Some(space);
     }
 
+    fn set_identity(&mut self, context: ContextId, identity: &Identity) {
+        self.context(context).identity = *identity;
+    }
+
     fn switch(&mut self, context: ContextId) {
         self.current = Some(context);
     }
@@ -277,6 +289,10 @@ impl Host for Mock {
 
     fn take_input(&mut self, bytes: usize) {
         self.input.drain(..bytes);
+    }
+
+    fn trace(&mut self, line: &str) {
+        self.traced.push(line.into());
     }
 
     fn log(&mut self, line: &str) {

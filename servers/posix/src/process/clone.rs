@@ -2,7 +2,7 @@
 
 use super::{SpaceKey, Thread, ThreadId};
 use crate::Errno;
-use crate::dispatch::Arguments;
+use crate::dispatch::{Arguments, Flow};
 use crate::host::{Exit, Host, Registers};
 use crate::number::{low_u32, to_usize};
 use crate::server::Server;
@@ -86,7 +86,7 @@ const TEMPORARIES: core::ops::RangeInclusive<usize> = 12..=20;
 const CSIGNAL: u64 = 0xff;
 
 /// clone(2), with LoongArch's order of arguments: flags, stack, parent's tid, child's tid, tls.
-pub fn clone<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+pub fn clone<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     // Linux takes the flags of clone as 32 bits.
     let flags = CloneFlags::from_bits_retain(u64::from(low_u32(arguments.word(0))) & !CSIGNAL);
     if flags.contains(CloneFlags::PIDFD) && flags.intersects(CloneFlags::PARENT_SETTID | CloneFlags::DETACHED)
@@ -98,7 +98,7 @@ pub fn clone<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u6
 }
 
 /// clone3(2).
-pub fn clone3<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+pub fn clone3<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     const FIRST_VERSION: u64 = size_of::<CloneArguments>() as u64;
     let bytes = arguments.word(1);
     if bytes > crate::address::PAGE_BYTES {
@@ -137,7 +137,7 @@ pub fn clone3<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u
     create(server, &Request { flags, stack, parent_tid, child_tid, tls })
 }
 
-fn create<H: Host>(server: &mut Server<H>, request: &Request) -> Result<u64, Errno> {
+fn create<H: Host>(server: &mut Server<H>, request: &Request) -> Result<Flow, Errno> {
     let flags = request.flags;
     let wrong = flags.contains(CloneFlags::NEWNS | CloneFlags::FS)
         || (flags.contains(CloneFlags::THREAD) && !flags.contains(CloneFlags::SIGHAND))
@@ -172,9 +172,10 @@ fn create<H: Host>(server: &mut Server<H>, request: &Request) -> Result<u64, Err
     server.host.set_space(context, space);
     server.host.set_registers(context, &registers);
     server.host.copy_vectors(parent_context, context);
+    server.tell_identity(thread);
     store_tids(server, current.space, request, tid);
     server.ready.push(thread);
-    Ok(u64::from(tid))
+    Ok(Flow::Woke(u64::from(tid)))
 }
 
 /// Linux ignores that the words cannot be written.

@@ -1,9 +1,10 @@
 //! Who a thread is: pids, names, and the addresses that it registers.
 
-use super::Thread;
+use super::credentials::Credentials;
+use super::{Thread, ThreadId};
 use crate::Errno;
 use crate::dispatch::Arguments;
-use crate::host::Host;
+use crate::host::{Host, Identity};
 use crate::number::low_u32;
 use crate::server::Server;
 use crate::user::UserSlice;
@@ -61,6 +62,26 @@ pub fn prctl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u6
         // Named so that strace readers see that they are known: no parent's death to be told of yet.
         PR_SET_PDEATHSIG | PR_GET_PDEATHSIG => Err(Errno::EINVAL),
         _ => Err(Errno::EINVAL),
+    }
+}
+
+impl<H: Host> Server<H> {
+    /// Tells the host what a thread's leaf handlers answer: after its start and every change.
+    pub(crate) fn tell_identity(&mut self, id: ThreadId) {
+        let Some(thread) = self.threads.get(id) else { return };
+        let Some(process) = self.processes.get(thread.process) else { return };
+        let parent = process.parent.and_then(|parent| self.processes.get(parent));
+        let Credentials { user, group, .. } = &process.credentials;
+        let identity = Identity {
+            pid: process.pid.0,
+            tid: thread.tid.0,
+            parent: parent.map_or(0, |parent| parent.pid.0),
+            user: user.real,
+            effective_user: user.effective,
+            group: group.real,
+            effective_group: group.effective,
+        };
+        self.host.set_identity(thread.context, &identity);
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod clone;
 pub mod credentials;
 pub mod exit;
+pub mod fault;
 pub mod identity;
 pub mod limits;
 pub mod numbers;

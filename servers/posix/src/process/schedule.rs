@@ -106,10 +106,14 @@ impl<H: Host> Posix<H> {
         }
     }
 
-    /// The acting thread's processor time is over or its slice may be: whether it must give way.
+    /// A program was interrupted, and its whole context is stored: what runs next.
     pub fn interrupted(&mut self) -> Next {
         let Some(server) = self.server() else { return Next::Finished };
         let slice = server.alarm();
+        // The kernel stored all of its registers, and all of them are to come back.
+        if let Ok(thread) = server.thread_mut() {
+            thread.exit = Exit::Full;
+        }
         match server.acting {
             Some(current) if slice == Slice::Goes => {
                 if let Some(next) = server.entry_of(current.thread) {
@@ -153,6 +157,8 @@ impl<H: Host> Posix<H> {
             return Next::Finished;
         }
         server.arm();
+        // Idle time is nobody's.
+        server.acting = None;
         Next::Idle
     }
 }

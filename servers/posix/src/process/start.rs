@@ -79,6 +79,7 @@ impl<H: Host> Server<H> {
         self.host.set_space(context, id);
         self.host.set_registers(context, &prepared.registers);
         self.host.clear_vectors(context);
+        self.tell_identity(thread);
         self.ready.push(thread);
         Ok(Pid(tid))
     }

@@ -1,5 +1,6 @@
 //! Threads and processes: who they are, how they begin and end, and who runs.
 
+use super::fault::Fault;
 use super::numbers::Numbers;
 use super::schedule::Next;
 use super::{Pid, Signal, Status, ThreadId};
@@ -177,7 +178,6 @@ fn a_lone_program_has_no_alarm_and_two_share_the_processor() {
     let mut driver = Driver::with_scratch();
     assert_eq!(driver.server().host.alarms_armed, 0);
     driver.clone_thread(SCRATCH + 0x8000, SCRATCH);
-    driver.server().arm();
     let first = driver.thread();
     for _ in 0..2 {
         driver.server().host.now_ns += SLICE_NS;
@@ -190,7 +190,66 @@ fn a_lone_program_has_no_alarm_and_two_share_the_processor() {
         driver.next = driver.posix.interrupted();
     }
     assert_eq!(driver.thread(), first);
+    assert!(matches!(driver.next, Next::Enter(_, Exit::Full)));
     assert!(driver.server().host.alarms_armed >= 3);
+}
+
+/// Idle time is no program's processor time.
+#[test]
+fn processor_time_is_charged_to_who_ran() {
+    let mut driver = Driver::with_scratch();
+    let used = |driver: &mut Driver| {
+        driver.call(113, [2, SCRATCH + 64, 0, 0, 0, 0]);
+        driver.peek_word(SCRATCH + 64) * 1_000_000_000 + driver.peek_word(SCRATCH + 72)
+    };
+    driver.server().host.now_ns += 500;
+    let before = used(&mut driver);
+    assert!(before >= 500);
+    driver.poke(SCRATCH, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    driver.call(101, [SCRATCH, 0, 0, 0, 0, 0]);
+    driver.server().host.now_ns += 1_000_000_000;
+    driver.wake();
+    driver.server().host.now_ns += 7;
+    assert_eq!(used(&mut driver), before + 7);
+}
+
+#[test]
+fn faults_are_resolved_or_end_the_program() {
+    let fault = |exception: u64, address, instruction| Fault { cause: exception << 16, address, instruction };
+    let mut driver = Driver::with_scratch();
+    let next = driver.posix.faulted(fault(2, SCRATCH + 0x4000, 0));
+    assert!(matches!(next, Next::Enter(_, Exit::Full)));
+    assert_eq!(driver.peek(SCRATCH + 0x4000, 1), [0]);
+    for (fault, signal) in [
+        (fault(1, 0, 0), 11),
+        (fault(2, 0x1_2000_0000, 0), 11),
+        (fault(1, 0xffff_8000_0000_0000, 0), 11),
+        (fault(1, 0x8000_0000_0000, 0), 11),
+        (fault(7, 0xffff_8000_0000_0000, 0), 11),
+        (fault(8, 0x9000_0000_0000_0000, 0), 7),
+        (fault(9, 1, 0), 7),
+        (fault(0xc, 0, 0x2a_0000), 5),
+        (fault(0xc, 0, 0x2a_0007), 8),
+        (fault(0xd, 0, 0), 4),
+        (fault(0xe, 0, 0), 4),
+        (fault(0x12, 0, 0), 8),
+        (fault(0x3f, 0, 0), 4),
+    ] {
+        let mut driver = Driver::with_scratch();
+        assert_eq!(driver.posix.faulted(fault), Next::Finished, "{fault:?}");
+        let ended = Event::Ended(Pid(1), Status::Killed(Signal(signal)));
+        assert_eq!(driver.server().events.pop_front(), Some(ended), "{fault:?}");
+    }
+}
+
+#[test]
+fn leaf_handlers_are_told_who_a_thread_is() {
+    let mut driver = Driver::with_scratch();
+    driver.clone_thread(SCRATCH + 0x8000, SCRATCH);
+    driver.call(124, [0; 6]);
+    let context = driver.context().unwrap();
+    let identity = driver.server().host.context(context).identity;
+    assert_eq!((identity.pid, identity.tid, identity.parent, identity.user), (1, 2, 0, 0));
 }
 
 #[test]

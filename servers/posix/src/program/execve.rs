@@ -176,6 +176,7 @@ impl<H: Host> Server<H> {
             credentials: &credentials,
         };
         let sp = view.make_stack(strings, &facts, &layout, program.stack).map_err(fatal)?;
+        view.map_text_ahead();
         let mut registers = Registers { pc: entry, ..Registers::ZERO };
         if let Some(register) = registers.general.get_mut(SP) {
             *register = sp;
@@ -235,6 +236,7 @@ impl<H: Host> Server<H> {
         self.host.set_space(context, id);
         self.host.set_registers(context, &registers);
         self.host.clear_vectors(context);
+        self.tell_identity(current.thread);
         // The context's space is another now: make it so for the host too.
         self.acting = None;
         self.make_current(current.thread);

@@ -85,6 +85,9 @@ impl Driver {
         assert!(self.context().is_some(), "a call while nothing runs");
         let answer = entries::call(&mut self.posix, number, Arguments::new(words));
         if answer.next == Answer::GOES_ON {
+            let server = self.server();
+            let waits = !server.ready.is_empty() && server.armed_ns.is_none();
+            assert!(!waits, "call {number} left others ready and no alarm for them");
             return Some(answer.value);
         }
         self.next = self.posix.schedule();

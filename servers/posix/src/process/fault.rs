@@ -1,0 +1,140 @@
+//! A program's faults: page faults are resolved, everything else is a signal, as Linux chooses it.
+
+use super::schedule::{Next, Posix};
+use super::{Signal, ThreadId};
+use crate::address::LOWER_HALF_END;
+use crate::host::{Exit, Host};
+use crate::memory::fault::{Access, Refused};
+use crate::server::Server;
+
+/// What the kernel wrote to the context when the program faulted (C-20).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// ESTAT.
+    pub cause: u64,
+    /// BADV.
+    pub address: u64,
+    /// BADI.
+    pub instruction: u32,
+}
+
+/// The signal of a fault that is not resolved, and what its siginfo says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultSignal {
+    /// Which.
+    pub signal: Signal,
+    /// si_code.
+    pub code: i32,
+    /// si_addr.
+    pub address: u64,
+}
+
+mod code {
+    pub(super) const SI_KERNEL: i32 = 128;
+    pub(super) const SEGV_MAPERR: i32 = 1;
+    pub(super) const SEGV_ACCERR: i32 = 2;
+    pub(super) const SEGV_BNDERR: i32 = 3;
+    pub(super) const BUS_ADRALN: i32 = 1;
+    pub(super) const BUS_ADRERR: i32 = 2;
+    pub(super) const FPE_INTDIV: i32 = 1;
+    pub(super) const FPE_INTOVF: i32 = 2;
+    pub(super) const FPE_FLTUNK: i32 = 14;
+    pub(super) const TRAP_BRKPT: i32 = 1;
+}
+
+/// ESTAT's exception codes (loongarch.md §1.4).
+mod exception {
+    pub(super) const LOAD_INVALID: u64 = 0x1;
+    pub(super) const STORE_INVALID: u64 = 0x2;
+    pub(super) const FETCH_INVALID: u64 = 0x3;
+    pub(super) const NOT_WRITABLE: u64 = 0x4;
+    pub(super) const NOT_READABLE: u64 = 0x5;
+    pub(super) const NOT_EXECUTABLE: u64 = 0x6;
+    pub(super) const PRIVILEGE: u64 = 0x7;
+    pub(super) const ADDRESS: u64 = 0x8;
+    pub(super) const ALIGNMENT: u64 = 0x9;
+    pub(super) const BOUND: u64 = 0xa;
+    pub(super) const BREAK: u64 = 0xc;
+    pub(super) const FLOATING_POINT: u64 = 0x12;
+}
+
+impl Fault {
+    const fn exception(self) -> u64 {
+        self.cause >> 16 & 0x3f
+    }
+
+    /// How a page was touched, if this is a page fault that memory can answer.
+    const fn access(self) -> Option<Access> {
+        match self.exception() {
+            exception::LOAD_INVALID | exception::NOT_READABLE => Some(Access::Load),
+            exception::STORE_INVALID | exception::NOT_WRITABLE => Some(Access::Store),
+            exception::FETCH_INVALID | exception::NOT_EXECUTABLE => Some(Access::Fetch),
+            _ => None,
+        }
+    }
+
+    /// The signal of what is no page fault (arch/loongarch/kernel/traps.c).
+    const fn signal(self, pc: u64) -> FaultSignal {
+        let (signal, code, address) = match self.exception() {
+            // A page of the host's: to the program it is not there (C-29).
+            exception::PRIVILEGE => (Signal::SIGSEGV, code::SEGV_MAPERR, self.address),
+            exception::ADDRESS => (Signal::SIGBUS, code::BUS_ADRERR, self.address),
+            exception::ALIGNMENT => (Signal::SIGBUS, code::BUS_ADRALN, self.address),
+            exception::BOUND => (Signal::SIGSEGV, code::SEGV_BNDERR, pc),
+            exception::BREAK => match self.instruction & 0x7fff {
+                6 => (Signal::SIGFPE, code::FPE_INTOVF, pc),
+                7 => (Signal::SIGFPE, code::FPE_INTDIV, pc),
+                _ => (Signal::SIGTRAP, code::TRAP_BRKPT, pc),
+            },
+            exception::FLOATING_POINT => (Signal::SIGFPE, code::FPE_FLTUNK, pc),
+            // Undefined and privileged instructions, and units that the machine has not.
+            _ => (Signal::SIGILL, code::SI_KERNEL, pc),
+        };
+        FaultSignal { signal, code, address }
+    }
+}
+
+impl Refused {
+    /// The signal of an access that is refused.
+    const fn signal(self, address: u64) -> FaultSignal {
+        let (signal, code) = match self {
+            Self::NotMapped => (Signal::SIGSEGV, code::SEGV_MAPERR),
+            Self::Protected => (Signal::SIGSEGV, code::SEGV_ACCERR),
+            Self::BeyondEnd => (Signal::SIGBUS, code::BUS_ADRERR),
+            Self::OutOfMemory => (Signal::SIGKILL, code::SI_KERNEL),
+        };
+        FaultSignal { signal, code, address }
+    }
+}
+
+impl<H: Host> Posix<H> {
+    /// The acting thread's program faulted, and its whole context is stored: what runs next.
+    pub fn faulted(&mut self, fault: Fault) -> Next {
+        let Some(server) = self.server() else { return Next::Finished };
+        let Some(current) = server.acting else { return self.schedule() };
+        match server.resolve(current.thread, fault) {
+            Ok(next) => next,
+            Err(signal) => {
+                server.kill_current(signal.signal);
+                self.schedule()
+            }
+        }
+    }
+}
+
+impl<H: Host> Server<H> {
+    fn resolve(&mut self, thread: ThreadId, fault: Fault) -> Result<Next, FaultSignal> {
+        let out_of_memory = Refused::OutOfMemory.signal(fault.address);
+        let context = self.threads.get(thread).ok_or(out_of_memory)?.context;
+        let Some(access) = fault.access() else {
+            let pc = self.host.registers(context).pc;
+            return Err(fault.signal(pc));
+        };
+        if fault.address >= LOWER_HALF_END {
+            return Err(Refused::NotMapped.signal(fault.address));
+        }
+        let mut view = self.view().map_err(|_| out_of_memory)?;
+        view.resolve(fault.address, access).map_err(|refused| refused.signal(fault.address))?;
+        Ok(Next::Enter(context, Exit::Full))
+    }
+}
