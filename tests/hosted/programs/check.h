@@ -41,3 +41,20 @@ static inline int done(void)
 	fflush(stdout);
 	return differences != 0;
 }
+
+/* A program of several parts, of which its first word names one. */
+struct part {
+	const char *name;
+	void (*body)(void);
+};
+
+static inline int run_part(const struct part *parts, char **words)
+{
+	for (; parts->name; parts++)
+		if (!strcmp(words[1], parts->name)) {
+			parts->body();
+			return done();
+		}
+	printf("no such part\n");
+	return 2;
+}

@@ -203,17 +203,10 @@ static void faulting(void)
 
 int main(int count, char **words)
 {
-	static const struct {
-		const char *name;
-		void (*body)(void);
-	} parts[] = {
-		{ "counting", counting }, { "conditions", conditions }, { "semaphores", semaphores }, { "many", many },
-		{ "exiting", exiting }, { "first-ends", first_ends }, { "faulting", faulting },
+	static const struct part parts[] = {
+		{ "counting", counting }, { "conditions", conditions }, { "semaphores", semaphores },
+		{ "many", many }, { "exiting", exiting }, { "first-ends", first_ends }, { "faulting", faulting },
+		{ NULL, NULL },
 	};
-	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (count > 1 && !strcmp(words[1], parts[i].name)) {
-			parts[i].body();
-			return done();
-		}
-	return 2;
+	return count > 1 ? run_part(parts, words) : 2;
 }
