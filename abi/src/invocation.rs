@@ -4,7 +4,11 @@
 //! buffer's `caps`, its words as message words, both in the order of the row. The answer comes from
 //! the kernel ([`crate::MessageInfo::is_from_kernel`]): label 0 and the values of the row, or an
 //! [`crate::Error`] with its details. Slots are named as in seL4: the CNode that is invoked or given,
-//! an index in it, and the depth in bits.
+//! an index in it, and the depth in bits, 1 to 64 (else `RangeError`).
+//!
+//! A row lists the errors that are its own. Besides, any method may answer `IllegalOperation`,
+//! `NotImplemented`, `TruncatedMessage`, `NoIpcBuffer`, and for a capability argument `InvalidCapability`
+//! and the failures of its lookup.
 
 /// Calls `$callback!` with every method, a row each:
 /// `Name: Object.Method = number, state, caps(names…), words(names…) -> (values…), [errors…], "what it does";`
@@ -14,22 +18,22 @@ macro_rules! for_each_invocation {
     ($callback:ident) => {
         $callback! {
             UntypedRetype: Untyped.Retype = 0x101, built, caps(root), words(object_type, size_bits, node_index, node_depth, first_slot, count) -> (),
-                [InvalidArgument, RangeError, NotEnoughMemory, SlotOccupied, LookupFailed, RevokeFirst],
+                [InvalidArgument, RangeError, NotEnoughMemory, SlotOccupied, LookupFailed],
                 "Makes `count` objects of one type and puts their capabilities into consecutive slots.";
 
             CNodeCopy: CNode.Copy = 0x201, built, caps(source_root), words(index, depth, source_index, source_depth, rights) -> (),
-                [LookupFailed, SlotOccupied, SlotEmpty, RevokeFirst, InvalidArgument], "Copies a capability, with at most `rights`.";
+                [LookupFailed, RangeError, SlotOccupied, SlotEmpty, RevokeFirst, InvalidArgument], "Copies a capability, with at most `rights`.";
             CNodeMint: CNode.Mint = 0x202, built, caps(source_root), words(index, depth, source_index, source_depth, rights, badge) -> (),
-                [LookupFailed, SlotOccupied, SlotEmpty, RevokeFirst, InvalidArgument], "Copy that sets a badge, or a CNode's guard.";
+                [LookupFailed, RangeError, SlotOccupied, SlotEmpty, RevokeFirst, InvalidArgument], "Copy that sets a badge, or a CNode's guard.";
             CNodeMove: CNode.Move = 0x203, built, caps(source_root), words(index, depth, source_index, source_depth) -> (),
-                [LookupFailed, SlotOccupied, SlotEmpty], "Moves a capability.";
+                [LookupFailed, RangeError, SlotOccupied, SlotEmpty], "Moves a capability.";
             CNodeMutate: CNode.Mutate = 0x204, built, caps(source_root), words(index, depth, source_index, source_depth, badge) -> (),
-                [LookupFailed, SlotOccupied, SlotEmpty, InvalidArgument], "Move that sets a badge, or a CNode's guard.";
+                [LookupFailed, RangeError, SlotOccupied, SlotEmpty, InvalidArgument], "Move that sets a CNode's guard; a badge is set by Mint alone.";
             CNodeRotate: CNode.Rotate = 0x205, built, caps(pivot_root, source_root), words(index, depth, pivot_badge, pivot_index, pivot_depth, source_badge, source_index, source_depth) -> (),
-                [LookupFailed, SlotOccupied, SlotEmpty, InvalidArgument], "Moves pivot to destination and source to pivot at once.";
-            CNodeDelete: CNode.Delete = 0x206, built, caps(), words(index, depth) -> (), [LookupFailed], "Empties a slot; the last capability takes the object with it.";
-            CNodeRevoke: CNode.Revoke = 0x207, built, caps(), words(index, depth) -> (), [LookupFailed], "Deletes every capability derived from this one.";
-            CNodeCancelBadgedSends: CNode.CancelBadgedSends = 0x208, built, caps(), words(index, depth) -> (), [LookupFailed, MissingRight], "Ends the waiting sends of this badge.";
+                [LookupFailed, RangeError, SlotOccupied, SlotEmpty, InvalidArgument], "Moves pivot to destination and source to pivot at once.";
+            CNodeDelete: CNode.Delete = 0x206, built, caps(), words(index, depth) -> (), [LookupFailed, RangeError], "Empties a slot; the last capability takes the object with it.";
+            CNodeRevoke: CNode.Revoke = 0x207, built, caps(), words(index, depth) -> (), [LookupFailed, RangeError], "Deletes every capability derived from this one.";
+            CNodeCancelBadgedSends: CNode.CancelBadgedSends = 0x208, built, caps(), words(index, depth) -> (), [LookupFailed, RangeError, MissingRight], "Ends the waiting sends of this badge.";
 
             TcbConfigure: Tcb.Configure = 0x301, built, caps(cspace, vspace, buffer_frame), words(cspace_guard) -> (), [InvalidCapability, InvalidArgument, InvalidState], "SetSpace and SetIpcBuffer in one call; a null `buffer_frame` takes the buffer away.";
             TcbSetSpace: Tcb.SetSpace = 0x302, built, caps(fault_handler, cspace, vspace), words(cspace_guard) -> (), [InvalidCapability, InvalidArgument], "Sets fault endpoint, capability space and address space.";
@@ -57,7 +61,7 @@ macro_rules! for_each_invocation {
             SchedContextYieldTo: SchedContext.YieldTo = 0x705, planned, caps(), words() -> (time), [NotImplemented], "Runs the context's thread if priorities allow.";
             SchedControlConfigure: SchedControl.Configure = 0x801, built, caps(sched_context), words(budget_ns, period_ns, extra_refills, badge) -> (), [InvalidCapability, RangeError, NotImplemented], "Sets budget and period on the capability's core.";
 
-            AsidControlMakePool: AsidControl.MakePool = 0x901, built, caps(untyped, root), words(index, depth) -> (), [InvalidCapability, NotEnoughMemory, NoAsid, SlotOccupied, LookupFailed, RevokeFirst], "Makes a pool of 512 from an Untyped of 4 KiB.";
+            AsidControlMakePool: AsidControl.MakePool = 0x901, built, caps(untyped, root), words(index, depth) -> (), [InvalidCapability, NotEnoughMemory, NoAsid, SlotOccupied, LookupFailed, RangeError, RevokeFirst], "Makes a pool of 512 from an Untyped of 4 KiB.";
             AsidPoolAssign: AsidPool.Assign = 0xa01, built, caps(vspace), words() -> (), [InvalidCapability, NoAsid, AlreadyBound], "Gives a lower-half VSpace an identifier, without which nothing runs in it.";
 
             PageTableMap: PageTable.Map = 0xb01, built, caps(vspace), words(address) -> (), [InvalidCapability, NoAsid, AlreadyMapped, RangeError], "Puts the table at the first missing level of `address`.";

@@ -295,13 +295,14 @@ fn may_preempt(operation: &Operation) -> bool {
     )
 }
 
-fn config(cases: u32) -> ProptestConfig {
+/// So many cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(cases);
     ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(config(96))]
+    #![proptest_config(config(32))]
 
     #[test]
     fn kernel_and_model_agree(operations in prop::collection::vec((operations(), any::<bool>()), 1..60)) {
