@@ -40,6 +40,8 @@ pub mod slot {
     pub const DEBUG: u64 = 10;
     /// The Frame of the boot information.
     pub const BOOT_INFO: u64 = 11;
+    /// HostControl.
+    pub const HOST_CONTROL: u64 = 13;
     /// First slot that the kernel fills as it needs: see [`super::BootInfo`].
     pub const FIRST_FREE: u64 = 16;
 }

@@ -11,8 +11,19 @@ macro_rules! for_each_fault {
             Page = 1, 4, "A page fault. Words: pc, address, cause (ESTAT.Ecode), instruction (BADI).";
             UserException = 2, 4, "Any other exception. Words: pc, address, cause (Ecode | EsubCode << 6), instruction.";
             Timeout = 3, 2, "The budget is used up. Words: data of the scheduling context, consumed time.";
+            HostLost = 4, 2, "A host's thread cannot go on: something that it stands on was deleted (C-28). Words: pc, or 0 where a program ran; what is gone, a number of `host_part`.";
         }
     };
+}
+
+/// What a host's thread can lose, in word 1 of [`Fault::HostLost`].
+pub mod host_part {
+    /// The Host object.
+    pub const HOST: u64 = 1;
+    /// The contexts frame.
+    pub const CONTEXTS: u64 = 2;
+    /// The upper half.
+    pub const UPPER_HALF: u64 = 3;
 }
 
 macro_rules! define_faults {

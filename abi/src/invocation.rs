@@ -43,14 +43,14 @@ macro_rules! for_each_invocation {
             TcbSetIpcBuffer: Tcb.SetIpcBuffer = 0x306, built, caps(buffer_frame), words() -> (), [InvalidCapability, InvalidArgument], "Pins the 16 KiB Frame of long messages; a null capability takes it away.";
             TcbSetTlsBase: Tcb.SetTlsBase = 0x307, built, caps(), words(address) -> (), [], "Sets `$tp`.";
             TcbSetTimeoutEndpoint: Tcb.SetTimeoutEndpoint = 0x308, planned, caps(endpoint), words() -> (), [NotImplemented], "Sets who receives timeout faults.";
-            TcbReadRegisters: Tcb.ReadRegisters = 0x309, built, caps(), words(first, count) -> (), [RangeError, InvalidState], "Answers `count` registers from `first` on; register 0 is the pc.";
+            TcbReadRegisters: Tcb.ReadRegisters = 0x309, built, caps(), words(first, count) -> (), [RangeError, InvalidState], "Answers `count` registers from `first` on; register 0 is the pc. Refused of a host whose program runs (C-28), as the two methods that follow.";
             TcbWriteRegisters: Tcb.WriteRegisters = 0x30a, built, caps(), words(resume, first) -> (), [RangeError, InvalidState, TruncatedMessage], "Writes the words that follow as registers from `first` on; register 0 is the pc; `resume` 1 resumes.";
             TcbCopyRegisters: Tcb.CopyRegisters = 0x30b, built, caps(source), words(flags) -> (), [InvalidCapability, InvalidArgument], "Copies registers from another thread: flag 0 suspends the source, 1 resumes the target, 2 copies pc, sp, fp and callee-saved, 3 the rest.";
             TcbSuspend: Tcb.Suspend = 0x30c, built, caps(), words() -> (), [], "Stops the thread. What it waits for it goes on waiting for when it is resumed (CASES 7); a send begins anew.";
             TcbResume: Tcb.Resume = 0x30d, built, caps(), words() -> (), [], "Makes a stopped thread runnable.";
             TcbBindNotification: Tcb.BindNotification = 0x30e, built, caps(notification), words() -> (), [InvalidCapability, AlreadyBound, MissingRight], "Lets the thread receive the notification while it waits at an endpoint.";
             TcbUnbindNotification: Tcb.UnbindNotification = 0x30f, built, caps(), words() -> (), [NotBound], "Undoes BindNotification.";
-            TcbConfigureHost: Tcb.ConfigureHost = 0x310, planned, caps(host), words(block, system_call, fault, interrupted, own_fault) -> (), [NotImplemented], "Makes the thread a host's (C-20).";
+            TcbConfigureHost: Tcb.ConfigureHost = 0x310, built, caps(host), words(block, system_call, fault, interrupted, own_fault) -> (), [InvalidCapability, InvalidState], "Makes the thread a host's, with its per-core block and four entries (C-20); it runs in the host's upper half and has no current context.";
 
             ReplySend: Reply.Send = 0x501, planned, caps(), words() -> (), [NotImplemented], "Send on a Reply capability is the operation Send; this number only names it.";
 
@@ -80,9 +80,9 @@ macro_rules! for_each_invocation {
 
             TimerArm: Timer.Arm = 0x1001, planned, caps(notification), words(deadline_ns) -> (), [NotImplemented], "Signals the notification at an absolute time.";
             TimerCancel: Timer.Cancel = 0x1002, planned, caps(), words() -> (), [NotImplemented], "Forgets the deadline.";
-            HostControlAssignUpper: HostControl.AssignUpper = 0x1101, planned, caps(vspace), words() -> (), [NotImplemented], "Makes a VSpace an upper half (C-43).";
-            HostConfigure: Host.Configure = 0x1201, planned, caps(control, vspace, contexts), words() -> (), [NotImplemented], "Gives a host its upper half and contexts (C-20).";
-            HostSetSpace: Host.SetSpace = 0x1202, planned, caps(vspace), words(context) -> (), [NotImplemented], "Sets a context's address space.";
+            HostControlAssignUpper: HostControl.AssignUpper = 0x1101, built, caps(vspace), words() -> (), [InvalidCapability, AlreadyBound, NoAsid], "Makes a VSpace an upper half (C-43).";
+            HostConfigure: Host.Configure = 0x1201, built, caps(control, vspace, contexts), words() -> (), [InvalidCapability, InvalidArgument, InvalidState], "Gives a host its upper half and its contexts Frame, once (C-20).";
+            HostSetSpace: Host.SetSpace = 0x1202, built, caps(vspace), words(context) -> (), [InvalidCapability, NoAsid, AlreadyBound, RangeError, InvalidState], "Sets a context's address space, a lower half that is no other host's; null takes it away.";
 
             DebugPutChar: Debug.PutChar = 0x1301, built, caps(), words(byte) -> (), [InvalidArgument], "Writes one byte to the log.";
             DebugHalt: Debug.Halt = 0x1302, built, caps(), words() -> (), [], "Powers the machine off.";

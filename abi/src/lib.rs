@@ -14,6 +14,7 @@ extern crate std;
 pub mod boot_archive;
 pub mod boot_info;
 pub mod capability;
+pub mod context;
 pub mod control;
 pub mod description;
 pub mod error;
@@ -41,3 +42,5 @@ pub const PAGE_BITS: u8 = 14;
 pub const LARGE_PAGE_BITS: u8 = 25;
 /// First address that a program or ordinary server may not use: Linux's 47 bits.
 pub const LOWER_HALF_END: u64 = 1 << 47;
+/// First address of the upper half, where hosts live (C-44); it reaches to the last address there is.
+pub const UPPER_HALF_START: u64 = !(LOWER_HALF_END - 1);

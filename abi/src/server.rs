@@ -27,10 +27,10 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"BIXISERV");
 /// Base-2 logarithm of the slots in a server's CNode; addresses are slot numbers, as root's are.
 pub const CNODE_RADIX: u8 = 12;
 
-/// Slots of a server's CNode at its start. Those up to `DEBUG` are numbered as root's are.
+/// Slots of a server's CNode at its start. Those up to `DEBUG`, and `HOST_CONTROL`, are numbered as root's are.
 pub mod slot {
     pub use crate::boot_info::slot::{
-        ASID_CONTROL, CNODE, DEBUG, IPC_BUFFER, SCHED_CONTEXT, SCHED_CONTROL, TCB, VSPACE,
+        ASID_CONTROL, CNODE, DEBUG, HOST_CONTROL, IPC_BUFFER, SCHED_CONTEXT, SCHED_CONTROL, TCB, VSPACE,
     };
     /// The endpoint at which root hears the server's last words ([`super::parent`]).
     pub const PARENT: u64 = 11;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::mem::offset_of;
 
 use abi::boot_info::{self, BootInfo, SelfTests, SlotRange, UntypedDescription};
+use abi::context::{self, Context, Width};
 use abi::message::{self, IpcBuffer};
 use abi::object::ObjectSize;
 use abi::ring::{self, ConsoleEntry, RingHeader};
@@ -143,9 +144,30 @@ fn layouts(out: &mut String) -> std::fmt::Result {
         physical_bits,
         hypervisor
     );
+    layout!(
+        out,
+        Context,
+        registers,
+        flags,
+        cause,
+        fault_address,
+        fault_instruction,
+        vector_live,
+        width,
+        fcc,
+        fcsr,
+        vector
+    );
     layout!(out, RingHeader, head, producer_sleeps, tail, consumer_sleeps);
     layout!(out, ConsoleEntry, line, length, text);
-    writeln!(out, "\nRing entries: {} bytes, {} of text.", ring::ENTRY_BYTES, ring::ENTRY_TEXT_BYTES)?;
+    writeln!(
+        out,
+        "\nHost: {} bytes a context. EnterFull: vector changed {}. Width: {}.",
+        1 << context::ENTRY_BITS,
+        context::enter::VECTOR_CHANGED,
+        Width::ALL.map(|width| format!("{width:?} {}", width as u64)).join(", ")
+    )?;
+    writeln!(out, "Ring entries: {} bytes, {} of text.", ring::ENTRY_BYTES, ring::ENTRY_TEXT_BYTES)?;
     writeln!(
         out,
         "Root: boot information at {:#x}, IPC buffer at {:#x}, archive at {:#x}, stack below {:#x}, CNode of 2^{} slots.",

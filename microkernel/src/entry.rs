@@ -15,7 +15,7 @@ use crate::ipc::{self, fault};
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, attempt, register};
-use crate::object::{interrupt, vspace};
+use crate::object::{host, interrupt, vspace};
 use crate::scheduler::{budget, choose};
 use crate::syscall::dispatch;
 
@@ -76,6 +76,9 @@ pub fn handle_exception<M: Machine>(k: &mut Kernel<M>, exception: Exception) {
     let thread = k.current();
     let pc = k.get(thread).registers[register::PC].get();
     k.log.note(Event::Fault(code, address));
+    if host::call::own_exception(k, thread, &exception) {
+        return;
+    }
     if PAGE_FAULTS.contains(&code) {
         fault::raise(k, thread, Fault::Page, [pc, address, code, instruction]);
     } else {
@@ -83,6 +86,14 @@ pub fn handle_exception<M: Machine>(k: &mut Kernel<M>, exception: Exception) {
         fault::raise(k, thread, Fault::UserException, [pc, address, cause, instruction]);
     }
     leave(k);
+}
+
+/// An exception of the program that the current thread hosts, whose registers are in its context. True: the
+/// program goes on; false: the host is to be told at its entry for faults (C-25).
+pub fn handle_program_exception<M: Machine>(k: &mut Kernel<M>, exception: &Exception) -> bool {
+    let thread = k.current();
+    k.log.note(Event::Fault(exception.code, exception.address));
+    host::call::enables_unit(k, thread, exception)
 }
 
 /// An interrupt; the one with the highest priority is taken, others interrupt again.
@@ -104,6 +115,10 @@ pub fn handle_interrupt<M: Machine>(k: &mut Kernel<M>) {
 /// Chooses who runs, and sets machine and clock for it: the end of every way in, and of boot.
 pub fn leave<M: Machine>(k: &mut Kernel<M>) {
     choose::choose(k);
+    while host::way_out::raise_if_lost(k, k.current()) {
+        choose::choose(k);
+    }
+    host::way_out::prepare(k, k.current());
     budget::charge_current(k);
     let space = k.get(k.current()).vspace.get();
     vspace::activate(k, space);

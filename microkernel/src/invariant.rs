@@ -10,12 +10,15 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
+use abi::object::SLOT_BITS;
+
 use crate::arch::{IRQ_LINES, Machine};
 use crate::capability::cap::{Cap, Slot, ZombieKind, flag};
 use crate::capability::codec::tcb_slots;
 use crate::capability::derivation::is_ancestor;
 use crate::capability::region::{Region, region, same_object};
 use crate::kernel::Kernel;
+use crate::object::host::{self, Host};
 use crate::object::store::Ref;
 use crate::object::thread::{TCB_SLOTS, Tcb};
 
@@ -67,9 +70,7 @@ fn reachable<M: Machine>(k: &Kernel<M>, roots: &[Ref<Slot>]) -> Vec<Ref<Slot>> {
         let here = k.get(slot);
         to_see.extend(here.next_slot());
         to_see.extend(here.previous_slot());
-        if let Some((base, count)) = container(&here.cap()) {
-            to_see.extend((0..count).map(|index| base.element(index)));
-        }
+        to_see.extend(container(&here.cap()));
     }
     found
 }
@@ -81,16 +82,29 @@ fn own_slots<M: Machine>(k: &Kernel<M>) -> Vec<Ref<Slot>> {
     irq.chain(threads.flat_map(|thread| (0..TCB_SLOTS).map(move |i| tcb_slots(thread).element(i)))).collect()
 }
 
-/// The slots that a capability is the way to: the first, and how many.
-fn container(cap: &Cap) -> Option<(Ref<Slot>, u64)> {
-    match cap {
+/// The slots that a capability is the way to.
+fn container(cap: &Cap) -> Vec<Ref<Slot>> {
+    let (base, count) = match cap {
         Cap::CNode { base, radix, .. } | Cap::Zombie { base, kind: ZombieKind::CNode { radix }, .. } => {
-            Some((*base, 1 << radix))
+            (*base, 1 << radix)
         }
-        Cap::Tcb(thread) => Some((tcb_slots(*thread), TCB_SLOTS)),
-        Cap::Zombie { base, kind: ZombieKind::Tcb, .. } => Some((*base, TCB_SLOTS)),
-        _ => None,
-    }
+        Cap::Tcb(thread) => (tcb_slots(*thread), TCB_SLOTS),
+        Cap::Zombie { base, kind: ZombieKind::Tcb, .. } => (*base, TCB_SLOTS),
+        Cap::Host { host, size_bits } => return host_slots(*host, *size_bits).collect(),
+        Cap::Zombie { base, kind: ZombieKind::Host { size_bits }, .. } => {
+            // The last place may be the way back.
+            let last = base.element((1 << (size_bits - SLOT_BITS)) - 1);
+            return host_slots(base.cast(), *size_bits).chain([last]).collect();
+        }
+        _ => return Vec::new(),
+    };
+    (0..count).map(|index| base.element(index)).collect()
+}
+
+/// The slots of a Host: two in its header, one a context.
+fn host_slots(host: Ref<Host>, size_bits: u8) -> impl Iterator<Item = Ref<Slot>> {
+    let contexts = (1..host::count(size_bits)).map(move |number| host::context(host, number).cast());
+    [host.cast(), host.cast::<Slot>().element(1)].into_iter().chain(contexts)
 }
 
 /// Neighbours point to each other and are filled; an empty slot has none and no flags.
@@ -219,9 +233,7 @@ fn check_pair<M: Machine>(
 /// Every filled slot lies in a container that lives, or in the kernel's own memory.
 fn check_homes<M: Machine>(k: &Kernel<M>, filled: &[Entry], roots: &[Ref<Slot>]) -> Result<(), String> {
     let mut homes: HashSet<Ref<Slot>> = own_slots(k).into_iter().chain(roots.iter().copied()).collect();
-    for (base, count) in filled.iter().filter_map(|entry| container(&entry.cap)) {
-        homes.extend((0..count).map(|index| base.element(index)));
-    }
+    homes.extend(filled.iter().flat_map(|entry| container(&entry.cap)));
     match filled.iter().find(|entry| !homes.contains(&entry.slot)) {
         Some(entry) => Err(format!("{entry:x?} lies in no container that lives")),
         None => Ok(()),
@@ -233,13 +245,17 @@ fn check_zombies<M: Machine>(k: &Kernel<M>, filled: &[Entry]) -> Result<(), Stri
     let mut zombies: HashMap<Ref<Slot>, Entry> = HashMap::new();
     for entry in filled {
         let Cap::Zombie { base, remaining, .. } = entry.cap else { continue };
-        let count = container(&entry.cap).map_or(0, |(_, count)| count);
+        let slots = container(&entry.cap);
         if let Some(twin) = zombies.insert(base, *entry) {
             return Err(format!("{entry:x?} and {twin:x?} are Zombies of one object"));
         }
-        let filled_above = (remaining..count - 1)
-            .map(|index| base.element(index))
-            .find(|slot| *slot != entry.slot && !k.get(*slot).is_empty());
+        let last = slots.last().copied();
+        let filled_above = slots.into_iter().find(|slot| {
+            slot.raw() >= base.element(remaining).raw()
+                && Some(*slot) != last
+                && *slot != entry.slot
+                && !k.get(*slot).is_empty()
+        });
         if let Some(slot) = filled_above {
             return Err(format!("{entry:x?} counts {slot:?} as empty"));
         }

@@ -8,6 +8,7 @@ use crate::arch::{CoreId, HardwareAsid, Machine, Ticks};
 use crate::capability::cap::Slot;
 use crate::event_log::EventLog;
 use crate::object::asid::AsidPool;
+use crate::object::host::{Host, HostedContext};
 use crate::object::sched_context::SchedContext;
 use crate::object::store::{Object, Ref};
 use crate::object::thread::{Exit, Tcb, ThreadState};
@@ -18,6 +19,8 @@ use crate::scheduler::ready_queue::ReadyQueue;
 pub const MAX_CORES: usize = 1;
 /// Pools that can exist at a time: 65,536 address spaces.
 pub const ASID_POOLS: usize = 128;
+/// Upper halves that can exist at a time.
+pub const UPPER_SPACES: usize = 16;
 /// Hardware identifiers, with the empty space's 0.
 pub const HARDWARE_ASIDS: usize = 1024;
 /// PRMD of the idle thread: the kernel's own privilege level, with interrupts on.
@@ -52,6 +55,14 @@ pub struct Core {
     pub release_head: Cell<Option<Ref<Tcb>>>,
     /// What the timer is set to; [`Ticks::NEVER`] when it is not set or has rung.
     pub deadline: Cell<Ticks>,
+    /// Not 0: the vectors are those of hosts (C-13).
+    pub hosted: Cell<u64>,
+    /// The upper half whose root PGDH holds; none for the empty one.
+    pub upper: Cell<Option<Ref<VSpace>>>,
+    /// The context whose state is in the vector unit (C-30).
+    pub vector_owner: Cell<Option<Ref<HostedContext>>>,
+    /// Its Host.
+    pub vector_host: Cell<Option<Ref<Host>>>,
 }
 
 const _: () = assert!(offset_of!(Core, ready) % 8 == 0);
@@ -61,6 +72,8 @@ const _: () = assert!(offset_of!(Core, ready) % 8 == 0);
 pub struct AsidTable {
     /// The pools, by the high bits of an identifier.
     pub pools: [Option<Ref<AsidPool>>; ASID_POOLS],
+    /// The upper halves, by their own identifiers (C-43).
+    pub upper: [Option<Ref<VSpace>>; UPPER_SPACES],
     /// The spaces that have a hardware identifier, by that.
     pub hardware: [Option<Ref<VSpace>>; HARDWARE_ASIDS],
     /// Where the search for the next to lend or steal begins.
@@ -113,6 +126,10 @@ impl Core {
             ready: ReadyQueue::new(),
             release_head: Cell::new(None),
             deadline: Cell::new(Ticks::NEVER),
+            hosted: Cell::new(0),
+            upper: Cell::new(None),
+            vector_owner: Cell::new(None),
+            vector_host: Cell::new(None),
         }
     }
 }
@@ -122,7 +139,12 @@ impl<M: Machine> Kernel<M> {
     pub fn new(machine: M, own: OwnMemory) -> Self {
         let kernel = Self {
             cores: [Core::new(own.idle)],
-            asids: AsidTable { pools: [None; ASID_POOLS], hardware: [None; HARDWARE_ASIDS], next: 1 },
+            asids: AsidTable {
+                pools: [None; ASID_POOLS],
+                upper: [None; UPPER_SPACES],
+                hardware: [None; HARDWARE_ASIDS],
+                next: 1,
+            },
             irq_slots: own.irq_slots,
             irq_taken: 0,
             empty_root: own.empty_root,

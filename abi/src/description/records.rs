@@ -63,18 +63,25 @@ pub enum Capability {
     SchedControl,
     /// AsidControl: the server may make pools of address-space identifiers.
     AsidControl,
+    /// HostControl: the server may make upper halves and hosts.
+    HostControl,
 }
 
 impl Capability {
     /// Each capability with the word that stands for it in a description.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("debug", Self::Debug), ("sched_control", Self::SchedControl), ("asid_control", Self::AsidControl)];
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("debug", Self::Debug),
+        ("sched_control", Self::SchedControl),
+        ("asid_control", Self::AsidControl),
+        ("host_control", Self::HostControl),
+    ];
 
     const fn bit(self) -> u32 {
         match self {
             Self::Debug => 1,
             Self::SchedControl => 1 << 1,
             Self::AsidControl => 1 << 2,
+            Self::HostControl => 1 << 3,
         }
     }
 }

@@ -114,7 +114,7 @@ fn each_broken_field_has_its_error() {
         (SERVERS + 40, pair(0xffff_ffff, 0xffff_ffff), Record(Part::Server, 0, "arguments")),
         (SERVERS + 48, 3 << 16, Record(Part::Server, 0, "on_fault")),
         (SERVERS + 48, 1 << 24, Record(Part::Server, 0, "on_fault")),
-        (SERVERS + 48, 1 << 36, Record(Part::Server, 0, "capabilities")),
+        (SERVERS + 48, 1 << 63, Record(Part::Server, 0, "capabilities")),
         (second, text("console"), Twice(Part::Server, 1)),
         (CHANNELS + 8, pair(2, 0), Record(Part::Channel, 0, "ends")),
         (CHANNELS + 8, pair(1, 1), Record(Part::Channel, 0, "ends")),

@@ -2,8 +2,11 @@
 #![expect(unsafe_code, reason = "the object store lends typed references into its memory")]
 
 use core::cell::Cell;
+use core::mem::offset_of;
 use std::boxed::Box;
 use std::vec::Vec;
+
+use abi::context::{Context, Width};
 
 use super::{CoreId, HardwareAsid, Interrupt, IrqLine, Machine, Ticks};
 use crate::address::{PhysAddr, VirtAddr, WindowAddr};
@@ -44,6 +47,8 @@ pub struct MockMachine {
     pub space: (PhysAddr, HardwareAsid),
     /// Every flush that was asked for: identifier, and the address of a page flush.
     pub flushes: Vec<(HardwareAsid, Option<VirtAddr>)>,
+    /// How often everything was flushed.
+    pub flush_all_count: usize,
     /// Interrupts that `claim_interrupt` hands out, first first.
     pub pending: Vec<Interrupt>,
     /// Lines that may interrupt, a bit each.
@@ -54,6 +59,33 @@ pub struct MockMachine {
     pub off: bool,
     /// How often the other cores are parked.
     pub parked: usize,
+    /// Block and system-call entry of the host that runs, if one does.
+    pub host: Option<(u64, u64)>,
+    /// Root of the upper half that was last made current.
+    pub upper: PhysAddr,
+    /// The widest vector unit.
+    pub width: Width,
+    /// What the vector unit holds: the words of a context from `fcc` on, and those of `vector`.
+    pub unit: Unit,
+}
+
+/// The mock's vector unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unit {
+    /// Condition flags and FCSR0.
+    pub control: [u64; 2],
+    /// The registers' lanes.
+    pub lanes: [[u64; 4]; 32],
+}
+
+impl Unit {
+    /// Each word of the unit up to a width, with its offset in a context.
+    fn words(&mut self, width: Width) -> impl Iterator<Item = (u64, &mut u64)> {
+        let control = (offset_of!(Context, fcc) as u64..).step_by(8).zip(&mut self.control);
+        let registers = (offset_of!(Context, vector) as u64..).step_by(32).zip(&mut self.lanes);
+        let lanes = registers.flat_map(move |(at, lanes)| (at..).step_by(8).zip(lanes).take(width.lanes()));
+        control.chain(lanes)
+    }
 }
 
 impl MockMachine {
@@ -69,11 +101,16 @@ impl MockMachine {
             longest: Cell::new(0),
             space: (PhysAddr(0), HardwareAsid(0)),
             flushes: Vec::new(),
+            flush_all_count: 0,
             pending: Vec::new(),
             unmasked: 0,
             log: Vec::new(),
             off: false,
             parked: 0,
+            host: None,
+            upper: PhysAddr(0),
+            width: Width::Lasx,
+            unit: Unit::default(),
         }
     }
 
@@ -132,6 +169,35 @@ impl Machine for MockMachine {
     }
     fn flush_page(&mut self, asid: HardwareAsid, address: VirtAddr) {
         self.flushes.push((asid, Some(address)));
+    }
+    fn flush_all(&mut self) {
+        self.flush_all_count += 1;
+    }
+    fn enter_host(&mut self, block: u64, system_call: u64) {
+        self.host = Some((block, system_call));
+    }
+    fn enter_native(&mut self) {
+        self.host = None;
+    }
+    fn set_upper(&mut self, root: PhysAddr) {
+        self.upper = root;
+    }
+    fn vector_width(&self) -> Width {
+        self.width
+    }
+    fn save_vector(&mut self, context: WindowAddr, width: Width) {
+        let mut unit = core::mem::take(&mut self.unit);
+        for (offset, word) in unit.words(width) {
+            self.store(context.offset(offset), *word);
+        }
+        self.unit = unit;
+    }
+    fn load_vector(&mut self, context: WindowAddr, width: Width) {
+        let mut unit = core::mem::take(&mut self.unit);
+        for (offset, word) in unit.words(width) {
+            *word = self.load(context.offset(offset));
+        }
+        self.unit = unit;
     }
     fn load(&self, address: WindowAddr) -> u64 {
         self.touch(1);

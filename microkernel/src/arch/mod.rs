@@ -6,6 +6,8 @@ pub mod loongarch64;
 #[cfg(not(target_os = "none"))]
 pub mod mock;
 
+use abi::context::Width;
+
 use crate::address::{PhysAddr, VirtAddr, WindowAddr};
 use crate::object::store::Store;
 
@@ -69,6 +71,23 @@ pub trait Machine: Store {
     fn flush_asid(&mut self, asid: HardwareAsid);
     /// Forgets the pair of pages around `address` of `asid` on this core (C-42).
     fn flush_page(&mut self, asid: HardwareAsid, address: VirtAddr);
+
+    /// Forgets every translation on this core.
+    fn flush_all(&mut self);
+
+    /// Takes traps as a host's: its per-core block and system-call entry in their registers (C-13).
+    fn enter_host(&mut self, block: u64, system_call: u64);
+    /// Takes traps as an ordinary thread's.
+    fn enter_native(&mut self);
+    /// Makes an upper half's root table current, and forgets what was global (C-43).
+    fn set_upper(&mut self, root: PhysAddr);
+
+    /// The widest vector unit that there is.
+    fn vector_width(&self) -> Width;
+    /// Writes the vector unit's registers, up to a width, to the context at an address (C-30).
+    fn save_vector(&mut self, context: WindowAddr, width: Width);
+    /// Loads them from there; nothing wider than `width` is enabled until the next save.
+    fn load_vector(&mut self, context: WindowAddr, width: Width);
 
     /// Reads a word of memory that anybody may be changing.
     fn load(&self, address: WindowAddr) -> u64;

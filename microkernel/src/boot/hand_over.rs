@@ -79,6 +79,7 @@ fn fixed_slots<M: Machine>(k: &mut Kernel<M>, root: &Root) {
         (slot::ASID_CONTROL, Cap::AsidControl),
         (slot::ASID_POOL, Cap::AsidPool(root.pool)),
         (slot::IRQ_CONTROL, Cap::IrqControl),
+        (slot::HOST_CONTROL, Cap::HostControl),
         (slot::DEBUG, Cap::Debug),
         (slot::BOOT_INFO, page(root.info, Rights::READ, BOOT_INFO_ADDRESS)),
     ] {

@@ -25,7 +25,7 @@ use crate::object::create::{Blueprint, create};
 use crate::object::sched_context::{self, SchedContext};
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, TcbSlot, life, register};
-use crate::object::vspace::VSpace;
+use crate::object::vspace::{self, Owner, VSpace};
 
 /// Bytes of root's stack.
 const STACK_BYTES: u64 = 256 * 1024;
@@ -88,6 +88,7 @@ impl Root {
             Place { number: usize::from(ASID) / ASIDS_PER_POOL, index: usize::from(ASID) % ASIDS_PER_POOL };
         *k.asids.pools.get_mut(place.number).ok_or(BootError::Internal)? = Some(pool);
         asid::assign(k, space, pool, place);
+        vspace::claim(k, space, Owner::Native).map_err(|_| BootError::Internal)?;
         Ok(Self { cnode, space, pool, thread, context, buffer, info })
     }
 

@@ -65,7 +65,7 @@ pub fn map<M: Machine>(
         }
     };
     let table = k.get(place.table);
-    if table.entry(place.index) != Entry::EMPTY {
+    if !table.entry(place.index).is_nothing() {
         return Err(BootError::Overlap(address));
     }
     table.set_entry(place.index, usage.leaf(page));

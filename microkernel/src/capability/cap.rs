@@ -14,6 +14,7 @@ use crate::address::{VirtAddr, WindowAddr};
 use crate::arch::{CoreId, IrqLine};
 use crate::object::asid::AsidPool;
 use crate::object::endpoint::Endpoint;
+use crate::object::host::Host;
 use crate::object::notification::Notification;
 use crate::object::page_table::PageTable;
 use crate::object::reply::Reply;
@@ -52,7 +53,11 @@ pub mod tag {
     pub const IRQ_HANDLER: u64 = 11;
     /// Debug.
     pub const DEBUG: u64 = 12;
-    /// A CNode or Tcb that is being taken apart.
+    /// HostControl.
+    pub const HOST_CONTROL: u64 = 13;
+    /// A Host.
+    pub const HOST: u64 = 14;
+    /// A CNode, Tcb or Host that is being taken apart.
     pub const ZOMBIE: u64 = 16;
     /// A Notification; bits 0 and 1 are the rights to wait and to signal.
     pub const NOTIFICATION: u64 = 20;
@@ -74,13 +79,43 @@ pub mod flag {
     pub const REVOCABLE: u64 = 1;
     /// The capability is the first with its badge.
     pub const FIRST_BADGED: u64 = 2;
-    /// Bits 2 to 4 belong to the slot, not to its capability: 0 for a slot in a CNode, or 1 more than the
-    /// slot's [`crate::object::thread::TcbSlot`], so that whoever empties the slot finds the thread.
-    pub const PLACE_SHIFT: u32 = 2;
-    /// The bits of the slot's place.
+    /// The bits of the slot's [`super::Place`], which belong to the slot, not to its capability.
     pub const PLACE: u64 = 7 << PLACE_SHIFT;
+    /// Where they begin.
+    pub const PLACE_SHIFT: u32 = 2;
     /// All flags.
     pub const MASK: u64 = 31;
+}
+
+/// What a slot is part of, so that whoever fills or empties it can tell the object that mirrors it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Place {
+    /// A CNode, or the kernel's own: nobody mirrors it.
+    CNode = 0,
+    /// A Tcb: the one that the slot's address lies in.
+    Tcb = 1,
+    /// The first two slots of a Host: its contexts and its upper half.
+    Host = 2,
+    /// One context of a Host: its address space.
+    Context = 3,
+}
+
+impl Place {
+    const ALL: [Self; 4] = [Self::CNode, Self::Tcb, Self::Host, Self::Context];
+}
+
+impl Slot {
+    /// What the slot is part of.
+    pub fn place(&self) -> Place {
+        let number = (self.next.get() & flag::PLACE) >> flag::PLACE_SHIFT;
+        Place::ALL.into_iter().find(|place| *place as u64 == number).unwrap_or(Place::CNode)
+    }
+
+    /// Says what the slot is part of; it is empty.
+    pub fn set_place(&self, place: Place) {
+        self.next.set((place as u64) << flag::PLACE_SHIFT);
+    }
 }
 
 /// A capability slot.
@@ -143,7 +178,7 @@ pub struct UntypedCap {
 pub struct Mapping {
     /// The address space's identifier from its pool.
     pub asid: u16,
-    /// The first address mapped, a multiple of 16 KiB below 2^47.
+    /// The first address mapped, a multiple of 16 KiB in either half.
     pub address: VirtAddr,
 }
 
@@ -172,6 +207,11 @@ pub enum ZombieKind {
     },
     /// A Tcb's own slots.
     Tcb,
+    /// A Host's own slots.
+    Host {
+        /// Base-2 logarithm of the Host's bytes.
+        size_bits: u8,
+    },
 }
 
 /// A decoded capability.
@@ -242,7 +282,16 @@ pub enum Cap {
     IrqHandler(IrqLine),
     /// Log and halt.
     Debug,
-    /// A CNode or Tcb that is being taken apart.
+    /// The right to make upper halves and hosts.
+    HostControl,
+    /// Hosted contexts.
+    Host {
+        /// The object.
+        host: Ref<Host>,
+        /// Base-2 logarithm of its bytes.
+        size_bits: u8,
+    },
+    /// A CNode, Tcb or Host that is being taken apart.
     Zombie {
         /// Its first slot.
         base: Ref<Slot>,
@@ -274,6 +323,8 @@ impl Cap {
             Self::IrqControl => ObjectType::IrqControl,
             Self::IrqHandler(_) => ObjectType::IrqHandler,
             Self::Debug => ObjectType::Debug,
+            Self::HostControl => ObjectType::HostControl,
+            Self::Host { .. } => ObjectType::Host,
         })
     }
 }

@@ -8,9 +8,10 @@
 //! | Untyped | size bits 5:0, device 6, free in 64 bytes 37:7, clean end in 16 KiB 60:38 |
 //! | CNode | radix 5:0, guard's bits 11:6, guard's value 63:12 |
 //! | Endpoint, Notification | badge |
-//! | PageTable, Frame | size bits 5:0 (0 for tables), device 6, mapped 7, ASID 23:8, page number 56:24 |
+//! | PageTable, Frame | size bits 5:0 (0 for tables), device 6, mapped 7, ASID 23:8, page number 57:24 (its top bit: upper half) |
+//! | Host | size bits 5:0 |
 //! | SchedControl, IrqHandler | number of the core, of the line |
-//! | Zombie | radix 5:0 (63: a Tcb), slots that remain 63:6 |
+//! | Zombie | radix 5:0 (63: a Tcb, 32 and on: a Host's size bits), slots that remain 63:6 |
 
 use core::mem::offset_of;
 
@@ -26,6 +27,8 @@ use crate::object::thread::Tcb;
 pub const TCB_SLOTS_OFFSET: u64 = offset_of!(Tcb, slots) as u64;
 /// What stands for the radix in the Zombie of a Tcb.
 const ZOMBIE_TCB: u64 = 63;
+/// What is added to the size bits of a Host, which are below 31, in its Zombie; no CNode's radix is so large.
+const ZOMBIE_HOST: u8 = 32;
 /// Units of an Untyped's `free`.
 const FREE_BITS: u32 = 6;
 
@@ -64,7 +67,7 @@ const GUARD_BITS: Field = field(6, 6);
 const GUARD_VALUE: Field = field(12, 52);
 const MAPPED: Field = field(7, 1);
 const ASID: Field = field(8, 16);
-const PAGE_NUMBER: Field = field(24, 33);
+const PAGE_NUMBER: Field = field(24, 34);
 const ZOMBIE_REMAINING: Field = field(6, 58);
 
 impl Slot {
@@ -124,9 +127,15 @@ pub fn encode(cap: Cap) -> (u64, u64) {
         Cap::IrqControl => (tag::IRQ_CONTROL, 0),
         Cap::IrqHandler(IrqLine(line)) => (tag::IRQ_HANDLER, line),
         Cap::Debug => (tag::DEBUG, 0),
+        Cap::HostControl => (tag::HOST_CONTROL, 0),
+        Cap::Host { host, size_bits } => (host.raw() | tag::HOST, SIZE_BITS.put(size_bits.into())),
         Cap::Zombie { base, kind: ZombieKind::CNode { radix }, remaining } => {
             (base.raw() | tag::ZOMBIE, SIZE_BITS.put(radix.into()) | ZOMBIE_REMAINING.put(remaining))
         }
+        Cap::Zombie { base, kind: ZombieKind::Host { size_bits }, remaining } => (
+            base.raw() | tag::ZOMBIE,
+            SIZE_BITS.put((ZOMBIE_HOST + size_bits).into()) | ZOMBIE_REMAINING.put(remaining),
+        ),
         Cap::Zombie { base, kind: ZombieKind::Tcb, remaining } => (
             (base.raw() - TCB_SLOTS_OFFSET) | tag::ZOMBIE,
             SIZE_BITS.put(ZOMBIE_TCB) | ZOMBIE_REMAINING.put(remaining),
@@ -151,6 +160,7 @@ pub fn decode(object: u64, data: u64) -> Cap {
         tag::ASID_POOL => Cap::AsidPool(object.cast()),
         tag::PAGE_TABLE => Cap::PageTable { table: object.cast(), mapping: decode_mapping(data) },
         tag::VSPACE => Cap::VSpace(object.cast()),
+        tag::HOST => Cap::Host { host: object.cast(), size_bits: SIZE_BITS.get_u8(data) },
         tag::ZOMBIE => decode_zombie(object, data),
         tag::NOTIFICATION..tag::REPLY => {
             Cap::Notification { notification: object.cast(), badge: data, rights: rights(tag, 3) }
@@ -178,6 +188,7 @@ fn decode_without_object(tag: u64, data: u64) -> Cap {
         tag::IRQ_CONTROL => Cap::IrqControl,
         tag::IRQ_HANDLER => Cap::IrqHandler(IrqLine(data)),
         tag::DEBUG => Cap::Debug,
+        tag::HOST_CONTROL => Cap::HostControl,
         _ => Cap::Null,
     }
 }
@@ -225,17 +236,20 @@ fn encode_mapping(mapping: Option<Mapping>) -> u64 {
 
 fn decode_mapping(data: u64) -> Option<Mapping> {
     let [low, high, ..] = ASID.get(data).to_le_bytes();
-    (MAPPED.get(data) != 0).then(|| Mapping {
-        asid: u16::from_le_bytes([low, high]),
-        address: VirtAddr(PAGE_NUMBER.get(data) << PAGE_BITS),
-    })
+    let address = PAGE_NUMBER.get(data) << PAGE_BITS;
+    // Bit 47 stands for all above it.
+    let upper = if address < abi::LOWER_HALF_END { 0 } else { abi::UPPER_HALF_START };
+    (MAPPED.get(data) != 0)
+        .then(|| Mapping { asid: u16::from_le_bytes([low, high]), address: VirtAddr(upper | address) })
 }
 
 fn decode_zombie(object: Ref<Slot>, data: u64) -> Cap {
     let remaining = ZOMBIE_REMAINING.get(data);
     match SIZE_BITS.get_u8(data) {
-        radix if u64::from(radix) != ZOMBIE_TCB => {
-            Cap::Zombie { base: object, kind: ZombieKind::CNode { radix }, remaining }
+        radix @ 0..ZOMBIE_HOST => Cap::Zombie { base: object, kind: ZombieKind::CNode { radix }, remaining },
+        sum if u64::from(sum) != ZOMBIE_TCB => {
+            let kind = ZombieKind::Host { size_bits: sum - ZOMBIE_HOST };
+            Cap::Zombie { base: object, kind, remaining }
         }
         _ => Cap::Zombie { base: tcb_slots(object.cast()), kind: ZombieKind::Tcb, remaining },
     }

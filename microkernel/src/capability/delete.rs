@@ -1,6 +1,6 @@
 //! Emptying slots: Delete and Revoke, preemptible and without recursion (C-3).
 //!
-//! The last capability of a CNode or Tcb becomes a *Zombie*, which counts down the slots that may still
+//! The last capability of a CNode, Tcb or Host becomes a *Zombie*, which counts down the slots that may still
 //! be filled; when none is, it goes, and the object's memory is free. Capabilities to containers may lie
 //! in containers to any depth, and in themselves, so the walk keeps its way back in the slots themselves:
 //!
@@ -16,6 +16,7 @@
 //! holds the slot, or by a Revoke of an ancestor.
 
 use abi::Error;
+use abi::object::SLOT_BITS;
 
 use super::cap::{Cap, Slot, ZombieKind};
 use super::derivation::{self, empty, first_child, insert, set_cap, swap};
@@ -103,7 +104,7 @@ enum Step {
     Done,
 }
 
-/// A CNode or Tcb that is being emptied.
+/// A CNode, Tcb or Host that is being emptied. Half of a Host is no slots; what lies there reads as empty ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Container {
     base: Ref<Slot>,
@@ -115,6 +116,7 @@ impl Container {
         match self.kind {
             ZombieKind::CNode { radix } => 1 << radix,
             ZombieKind::Tcb => TCB_SLOTS,
+            ZombieKind::Host { size_bits } => 1 << (size_bits - SLOT_BITS),
         }
     }
 

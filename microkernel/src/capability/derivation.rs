@@ -9,16 +9,15 @@
 //! Everything that fills or empties a slot goes through here, so that the thread whose slot it is learns
 //! of it.
 
-use core::mem::offset_of;
-
 use abi::Error;
 
-use super::cap::{Cap, FrameCap, Slot, UntypedCap, flag};
+use super::cap::{Cap, FrameCap, Place, Slot, UntypedCap, flag};
 pub use super::delete::{delete, replace, revoke};
 use super::region;
 use crate::arch::Machine;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
+use crate::object::host;
 use crate::object::store::Ref;
 use crate::object::thread::{self, Tcb};
 
@@ -58,22 +57,17 @@ impl Slot {
     }
 }
 
-/// Says of a thread's own slot which it is; the memory is new and zero.
-pub fn mark_thread_slot(slot: &Slot, index: u64) {
-    slot.next.set((index + 1) << flag::PLACE_SHIFT);
-}
-
-/// The thread that a slot is part of.
-fn thread_of<M: Machine>(k: &Kernel<M>, slot: Ref<Slot>) -> Option<Ref<Tcb>> {
-    let index = ((k.get(slot).next.get() & flag::PLACE) >> flag::PLACE_SHIFT).checked_sub(1)?;
-    let before = offset_of!(Tcb, slots) as u64 + index * size_of::<Slot>() as u64;
-    Ref::from_raw(slot.raw() - before)
-}
-
-/// Tells the thread whose slot it is that the slot changed.
+/// Tells the object that mirrors the slot that it changed.
 fn changed<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) {
-    if let Some(thread) = thread_of(k, slot) {
-        thread::slots_changed(k, thread);
+    match k.get(slot).place() {
+        Place::CNode => {}
+        Place::Tcb => {
+            if let Some(thread) = Ref::from_raw(slot.raw() & !(size_of::<Tcb>() as u64 - 1)) {
+                thread::slots_changed(k, thread);
+            }
+        }
+        Place::Host => host::contexts_changed(k, slot.cast()),
+        Place::Context => host::space_changed(k, slot.cast()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What goes with a capability: the last one of an object takes the object with it.
 
+use abi::object::SLOT_BITS;
+
 use super::cap::{Cap, Slot, ZombieKind};
 use super::codec::tcb_slots;
 use super::derivation::is_final;
@@ -9,7 +11,7 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::{self, TCB_SLOTS};
 use crate::object::{
-    asid, endpoint, frame, interrupt, notification, page_table, reply, sched_context, vspace,
+    asid, endpoint, frame, host, interrupt, notification, page_table, reply, sched_context, vspace,
 };
 
 /// Ends what the capability in `slot` alone holds up, and answers what stays in the slot: nothing, or the
@@ -33,6 +35,11 @@ pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result
         Cap::Tcb(thread) => {
             thread::finalise(k, thread);
             Ok(Cap::Zombie { base: tcb_slots(thread), kind: ZombieKind::Tcb, remaining: TCB_SLOTS })
+        }
+        Cap::Host { host, size_bits } => {
+            host::finalise(k, host, size_bits);
+            let remaining = 1 << (size_bits - SLOT_BITS);
+            Ok(Cap::Zombie { base: host.cast(), kind: ZombieKind::Host { size_bits }, remaining })
         }
         Cap::AsidPool(pool) => asid::finalise_pool(k, pool).map(|()| Cap::Null),
         Cap::PageTable { table, mapping } => {

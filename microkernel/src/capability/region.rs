@@ -31,9 +31,13 @@ pub fn region(cap: &Cap) -> Option<Region> {
     let size_bits = match cap {
         Cap::Untyped(untyped) => untyped.size_bits,
         Cap::Frame(frame) => frame.size_bits,
+        Cap::Host { size_bits, .. } => *size_bits,
         Cap::CNode { radix, .. } => radix + SLOT_BITS,
         Cap::Zombie { base, kind: ZombieKind::CNode { radix }, .. } => {
             return Some(Region { start: base.raw(), bytes: 1 << (radix + SLOT_BITS) });
+        }
+        Cap::Zombie { base, kind: ZombieKind::Host { size_bits }, .. } => {
+            return Some(Region { start: base.raw(), bytes: 1 << size_bits });
         }
         Cap::Zombie { base, kind: ZombieKind::Tcb, .. } => {
             let ObjectSize::Fixed(size_bits) = abi::ObjectType::Tcb.size() else { return None };
@@ -60,7 +64,9 @@ pub fn same_region(parent: &Cap, child: &Cap) -> bool {
         (Cap::IrqControl, Cap::IrqControl | Cap::IrqHandler(_)) => true,
         (Cap::IrqHandler(line), Cap::IrqHandler(other)) => line == other,
         (Cap::SchedControl(core), Cap::SchedControl(other)) => core == other,
-        (Cap::AsidControl, Cap::AsidControl) | (Cap::Debug, Cap::Debug) => true,
+        (Cap::AsidControl, Cap::AsidControl)
+        | (Cap::HostControl, Cap::HostControl)
+        | (Cap::Debug, Cap::Debug) => true,
         _ => {
             parent.object_type().is_some()
                 && parent.object_type() == child.object_type()

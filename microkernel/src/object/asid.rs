@@ -8,15 +8,16 @@
 use core::cell::Cell;
 
 use abi::object::ASIDS_PER_POOL;
-use abi::{Error, Method};
+use abi::{Error, LOWER_HALF_END, Method};
 
 use crate::arch::{HardwareAsid, Machine};
-use crate::capability::cap::{Cap, Slot, UntypedCap};
+use crate::capability::cap::{Cap, Mapping, Slot, UntypedCap};
 use crate::capability::{derivation, space};
 use crate::failure::Failure;
 use crate::kernel::{HARDWARE_ASIDS, Kernel};
+use crate::object::host;
 use crate::object::store::Ref;
-use crate::object::vspace::{self, HALF_LOWER, HALF_NONE, VSpace};
+use crate::object::vspace::{self, HALF_LOWER, HALF_NONE, HALF_UPPER, VSpace};
 use crate::syscall::invoke::{Answer, Arguments, Target};
 
 /// Base-2 logarithm of a pool's bytes.
@@ -143,7 +144,35 @@ pub fn assign<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>, pool: Ref<AsidPool>
     object.root_address.set(vspace::root(space).address().physical().0);
 }
 
-/// The space with this identifier, if there is one.
+/// Makes `space` an upper half. Its identifier is one of the kernel's own few, since every upper half has
+/// the hardware's identifier of whatever lower half is below it.
+///
+/// # Errors
+///
+/// `AlreadyBound`, `NoAsid`.
+pub fn assign_upper<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) -> Result<(), Failure> {
+    if k.get(space).half.get() != HALF_NONE {
+        return Err(Failure::about(Error::AlreadyBound, 0, 0));
+    }
+    let limit = k.asids.upper.len() as u64;
+    let free = k.asids.upper.iter_mut().zip(1..).find(|(entry, _)| entry.is_none());
+    let (entry, identifier) = free.ok_or(Failure::about(Error::NoAsid, 0, limit))?;
+    *entry = Some(space);
+    let object = k.get(space);
+    object.asid.set(identifier);
+    object.half.set(HALF_UPPER);
+    Ok(())
+}
+
+/// The space in which something is mapped, if it is still there.
+pub fn space_of<M: Machine>(k: &Kernel<M>, mapping: &Mapping) -> Option<Ref<VSpace>> {
+    if mapping.address.0 < LOWER_HALF_END {
+        return space(k, mapping.asid);
+    }
+    k.asids.upper.get(usize::from(mapping.asid)).copied().flatten()
+}
+
+/// The lower space with this identifier, if there is one.
 pub fn space<M: Machine>(k: &Kernel<M>, identifier: u16) -> Option<Ref<VSpace>> {
     let identifier = usize::from(identifier);
     let pool = (*k.asids.pools.get(identifier / ASIDS_PER_POOL)?)?;
@@ -173,6 +202,9 @@ pub fn lend<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) -> (HardwareAsid,
 
 /// Takes a space's identifiers away; where it is current, nothing is translated from now on.
 pub fn release<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) {
+    if k.get(space).half.get() == HALF_UPPER {
+        return release_upper(k, space);
+    }
     let object = k.get(space);
     let hardware = HardwareAsid(object.hardware_asid.replace(0));
     let identifier = object.asid.replace(0);
@@ -190,6 +222,14 @@ pub fn release<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) {
     if let Some(owner) = k.asids.hardware.get_mut(index) {
         *owner = None;
     }
+}
+
+fn release_upper<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) {
+    k.get(space).asid.set(0);
+    if let Some(entry) = k.asids.upper.iter_mut().find(|entry| **entry == Some(space)) {
+        *entry = None;
+    }
+    host::way_out::forget_upper(k, space);
 }
 
 fn pool_entry<M: Machine>(k: &Kernel<M>, identifier: u64) -> Option<&Cell<Option<Ref<VSpace>>>> {

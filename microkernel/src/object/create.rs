@@ -5,10 +5,10 @@ use abi::{ObjectType, Rights};
 
 use crate::address::WindowAddr;
 use crate::arch::Machine;
-use crate::capability::cap::{Cap, FrameCap, Guard, Slot, UntypedCap};
-use crate::capability::derivation::mark_thread_slot;
+use crate::capability::cap::{Cap, FrameCap, Guard, Place, Slot, UntypedCap};
 use crate::kernel::Kernel;
 use crate::object::endpoint::Endpoint;
+use crate::object::host::{self, Host};
 use crate::object::notification::Notification;
 use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
@@ -49,8 +49,8 @@ pub fn create<M: Machine>(k: &Kernel<M>, plan: &Blueprint) -> Option<Cap> {
         }
         ObjectType::Tcb => {
             let thread: Ref<Tcb> = base.cast();
-            for (index, slot) in (0..).zip(&k.get(thread).slots) {
-                mark_thread_slot(slot, index);
+            for slot in &k.get(thread).slots {
+                slot.set_place(Place::Tcb);
             }
             thread::initialise(k, thread);
             Cap::Tcb(thread)
@@ -88,6 +88,11 @@ pub fn create<M: Machine>(k: &Kernel<M>, plan: &Blueprint) -> Option<Cap> {
             let root = core::mem::offset_of!(VSpace, root) as u64;
             k.get(space).root_address.set(plan.base.offset(root).physical().0);
             Cap::VSpace(space)
+        }
+        ObjectType::Host => {
+            let host: Ref<Host> = base.cast();
+            host::initialise(k, host);
+            Cap::Host { host, size_bits: plan.size_bits }
         }
         _ => return None,
     })

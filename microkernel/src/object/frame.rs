@@ -10,7 +10,7 @@
 //! another thread map something in the way meanwhile, Map then answers `AlreadyMapped` and the capability
 //! stays mapped in part; Unmap takes that back.
 
-use abi::{Error, LARGE_PAGE_BITS, LOWER_HALF_END, Method, Rights};
+use abi::{Error, LARGE_PAGE_BITS, Method, Rights};
 
 use crate::address::{PhysAddr, VirtAddr};
 use crate::arch::Machine;
@@ -109,9 +109,7 @@ fn decode_map<M: Machine>(
     if !address.0.is_multiple_of(bytes) {
         return Err(Failure::about(Error::AlignmentError, 1, bytes));
     }
-    if address.0 >= LOWER_HALF_END {
-        return Err(Failure::about(Error::RangeError, 1, LOWER_HALF_END));
-    }
+    vspace::check_address(k, space, address, 1)?;
     let asid = vspace::identifier(k, space, 0)?;
     let mapping = Mapping { asid, address };
     if frame.mapping.is_some_and(|at| at != mapping) {
@@ -132,8 +130,9 @@ fn decode_map<M: Machine>(
 
 /// Writes the leaves of a checked Map that are not yet as they should be.
 fn write<M: Machine>(k: &mut Kernel<M>, map: &Map) -> Result<(), Failure> {
+    let half = vspace::half(k, map.space);
     map.run.change(k, map.space, |level, leaf, _| {
-        Some(Entry::leaf(level, leaf.memory, map.rights, map.attributes))
+        Some(Entry::leaf(level, leaf.memory, map.rights, map.attributes).in_half(level, half))
     })
 }
 
@@ -144,11 +143,14 @@ fn write<M: Machine>(k: &mut Kernel<M>, map: &Map) -> Result<(), Failure> {
 ///
 /// Preempted: part is done; the capability still says that it is mapped.
 pub fn finalise<M: Machine>(k: &mut Kernel<M>, frame: &FrameCap) -> Result<(), Failure> {
-    let Some(Mapping { asid, address }) = frame.mapping else { return Ok(()) };
-    let Some(space) = asid::space(k, asid) else { return Ok(()) };
-    let Ok(first) = walk(k, vspace::root(space), address, level(frame)) else { return Ok(()) };
-    let run = Run::new(frame, first, address);
-    run.change(k, space, |level, leaf, old| old.is_leaf_of(level, leaf.memory).then_some(Entry::EMPTY))
+    let Some(mapping) = frame.mapping else { return Ok(()) };
+    let Some(space) = asid::space_of(k, &mapping) else { return Ok(()) };
+    let Ok(first) = walk(k, vspace::root(space), mapping.address, level(frame)) else { return Ok(()) };
+    let run = Run::new(frame, first, mapping.address);
+    let half = vspace::half(k, space);
+    run.change(k, space, |level, leaf, old| {
+        old.is_leaf_of(level, leaf.memory).then_some(Entry::nothing(level, half))
+    })
 }
 
 /// The level on which a frame's leaves lie.
@@ -176,7 +178,7 @@ impl Run {
         for number in 0..self.count {
             let leaf = self.leaf(number);
             let entry = k.get(self.first.table).entry(leaf.index);
-            if entry != Entry::EMPTY && !entry.is_leaf_of(self.first.level, leaf.memory) {
+            if !entry.is_nothing() && !entry.is_leaf_of(self.first.level, leaf.memory) {
                 return Err(Failure::about(Error::AlreadyMapped, 1, 0));
             }
             self.give_way(k, number)?;

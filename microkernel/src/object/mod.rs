@@ -6,6 +6,7 @@ pub mod create;
 pub mod debug;
 pub mod endpoint;
 pub mod frame;
+pub mod host;
 pub mod interrupt;
 pub mod notification;
 pub mod page_table;

@@ -15,6 +15,7 @@ use crate::ipc::send::Patience;
 use crate::ipc::wait_queue::Ends;
 use crate::ipc::{answer, cancel, succeed, wait_queue};
 use crate::kernel::Kernel;
+use crate::object::host;
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, ThreadState, state};
 
@@ -85,9 +86,15 @@ pub fn signal<M: Machine>(k: &mut Kernel<M>, notification: Ref<Notification>, ba
     object.word.set(object.word.get() | badge);
     object.active.set(1);
     if let Some(thread) = object.bound_thread.get() {
-        k.get(thread).notification_pending.set(1);
+        set_pending(k, thread, 1);
         settle(k, thread);
     }
+}
+
+/// Tells a thread whether its bound notification is active; a host's program is kicked by it (C-27).
+fn set_pending<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>, active: u64) {
+    k.get(thread).notification_pending.set(active);
+    host::refresh_pending(k, thread);
 }
 
 /// Takes the bits, if it is active.
@@ -96,7 +103,7 @@ fn take<M: Machine>(k: &Kernel<M>, notification: Ref<Notification>) -> Option<u6
     let badge = object.word.take();
     let active = object.active.take();
     if let Some(thread) = object.bound_thread.get() {
-        k.get(thread).notification_pending.set(0);
+        set_pending(k, thread, 0);
     }
     (active != 0).then_some(badge)
 }
@@ -189,15 +196,14 @@ pub fn bind<M: Machine>(k: &Kernel<M>, notification: Ref<Notification>, thread: 
     let object = k.get(notification);
     object.bound_thread.set(Some(thread));
     k.get(thread).notification.set(Some(notification));
-    k.get(thread).notification_pending.set(object.active.get());
+    set_pending(k, thread, object.active.get());
     settle(k, thread);
 }
 
 /// Undoes [`bind`] from the thread's side; false when nothing was bound.
 pub fn unbind<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) -> bool {
-    let tcb = k.get(thread);
-    tcb.notification_pending.set(0);
-    let notification = tcb.notification.take();
+    set_pending(k, thread, 0);
+    let notification = k.get(thread).notification.take();
     if let Some(notification) = notification {
         k.get(notification).bound_thread.set(None);
     }

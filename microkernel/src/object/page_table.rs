@@ -1,13 +1,14 @@
 //! Page tables: 2048 entries, 16 KiB; the root is part of its VSpace.
 //!
 //! A table has one capability, of which no copy is made, and that says where the table is mapped. A table
-//! that is not mapped is all zero: Retype makes it so, and Unmap leaves it so. A table whose parent was
+//! that is not mapped is all zero: Retype makes it so, and Unmap leaves it so; what is empty in an upper
+//! half's last tables is global (C-43). A table whose parent was
 //! unmapped or whose space was deleted keeps its record and its entries, out of reach of any walk: whoever
 //! acts on a record first looks whether the entry there still leads to this table.
 
 use core::cell::Cell;
 
-use abi::{Error, LOWER_HALF_END, Method};
+use abi::{Error, Method};
 
 use crate::address::VirtAddr;
 use crate::arch::Machine;
@@ -54,7 +55,17 @@ impl PageTable {
         let end = first.saturating_add(count).min(ENTRIES as u64);
         let range = usize::try_from(first).unwrap_or(ENTRIES)..usize::try_from(end).unwrap_or(ENTRIES);
         let entries = self.entries.get(range).unwrap_or_default();
-        entries.chunks(8).all(|chunk| chunk.iter().fold(0, |all, entry| all | entry.get()) == 0)
+        entries
+            .chunks(8)
+            .all(|chunk| Entry(chunk.iter().fold(0, |all, entry| all | entry.get())).is_nothing())
+    }
+
+    /// Writes the same to every entry, eight at a time (C-3).
+    fn fill(&self, entry: Entry) {
+        let (chunks, _) = self.entries.as_chunks::<8>();
+        for chunk in chunks {
+            chunk.iter().for_each(|cell| cell.set(entry.0));
+        }
     }
 
     fn cell(&self, index: u64) -> Option<&Cell<u64>> {
@@ -87,6 +98,11 @@ pub fn invoke<M: Machine>(
         Method::PageTableMap => {
             let space = vspace::argument(k, arguments.cap_slot(0)?, 0)?;
             let map = decode_map(k, mapping, space, VirtAddr(arguments.word(0)))?;
+            let below = map.place.level.below();
+            let nothing = Entry::nothing(below, vspace::half(k, space));
+            if nothing != Entry::EMPTY {
+                k.get(table).fill(nothing);
+            }
             k.get(map.place.table).set_entry(map.place.index, Entry::table(table));
             // Nothing becomes stale: what was cached as missing is as invalid in the empty table.
             k.get(target.slot).set_cap(Cap::PageTable { table, mapping: Some(map.mapping) });
@@ -114,9 +130,7 @@ fn decode_map<M: Machine>(
     if mapping.is_some() {
         return Err(Error::AlreadyMapped.into());
     }
-    if address.0 >= LOWER_HALF_END {
-        return Err(Failure::about(Error::RangeError, 1, LOWER_HALF_END));
-    }
+    vspace::check_address(k, space, address, 1)?;
     let asid = vspace::identifier(k, space, 0)?;
     match walk(k, vspace::root(space), address, Level::Last) {
         Err(Stop::Missing(place)) => {
@@ -132,9 +146,9 @@ fn decode_map<M: Machine>(
 /// The table keeps its entries: Unmap clears them, and a deleted table's memory is cleared with its
 /// Untyped. What was mapped through it keeps records that find nothing from now on.
 pub fn finalise<M: Machine>(k: &mut Kernel<M>, table: Ref<PageTable>, mapping: Option<Mapping>) {
-    let Some(Mapping { asid, address }) = mapping else { return };
-    let Some(space) = asid::space(k, asid) else { return };
-    let Some(place) = find(k, vspace::root(space), table, address) else { return };
+    let Some(mapping) = mapping else { return };
+    let Some(space) = asid::space_of(k, &mapping) else { return };
+    let Some(place) = find(k, vspace::root(space), table, mapping.address) else { return };
     k.get(place.table).set_entry(place.index, Entry::EMPTY);
     let mut stale = Stale::default();
     stale.note_everything();

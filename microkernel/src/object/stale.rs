@@ -14,8 +14,8 @@ use crate::address::VirtAddr;
 use crate::arch::{HardwareAsid, Machine};
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
-use crate::object::translation::{Entry, Level};
-use crate::object::vspace::VSpace;
+use crate::object::translation::{Entry, Half, Level};
+use crate::object::vspace::{self, VSpace};
 
 /// Pairs that are flushed one by one (C-42).
 const MAX_PAIRS: usize = 16;
@@ -47,7 +47,15 @@ impl Stale {
     }
 
     /// Makes this core forget what was noted. A space without a hardware identifier has nothing cached.
+    ///
+    /// An upper half's pages are cached as global, and what was missing there under any identifier.
     pub fn flush<M: Machine>(self, k: &mut Kernel<M>, space: Ref<VSpace>) {
+        if vspace::half(k, space) == Half::Upper {
+            if self.everything || !self.pairs.is_empty() {
+                k.machine.flush_all();
+            }
+            return;
+        }
         let asid = HardwareAsid(k.get(space).hardware_asid.get());
         if asid == Kernel::<M>::EMPTY_ASID {
             return;

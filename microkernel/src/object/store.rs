@@ -33,6 +33,8 @@ objects!(
     crate::capability::cap::Slot,
     super::asid::AsidPool,
     super::endpoint::Endpoint,
+    super::host::Host,
+    super::host::HostedContext,
     super::notification::Notification,
     super::page_table::PageTable,
     super::reply::Reply,

@@ -23,6 +23,7 @@ use abi::message::{REGISTER_WORDS, REGISTERS};
 
 use crate::arch::CoreId;
 use crate::capability::cap::Slot;
+use crate::object::host::{Host, HostedContext};
 use crate::object::notification::Notification;
 use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
@@ -98,6 +99,9 @@ pub enum Exit {
     Minimal = 0,
     /// It was interrupted, faulted, is new, or was rewritten: every general register.
     Full = 1,
+    /// It is a host whose program was interrupted, or entered fully: every general register, from its current
+    /// context (C-25, C-28).
+    Program = 2,
 }
 
 /// What a thread that is [`ThreadState::BlockedOnSend`] does once somebody receives, bits of [`Tcb::send_flags`].
@@ -138,10 +142,14 @@ pub enum TcbSlot {
     FaultHandler = 3,
     /// The endpoint of timeout faults.
     TimeoutHandler = 4,
+    /// The Host whose thread it is. A host's thread has the upper half in `VSpace`.
+    Host = 5,
+    /// The Host's contexts frame.
+    Contexts = 6,
 }
 
 /// Slots in a Tcb.
-pub const TCB_SLOTS: u64 = 5;
+pub const TCB_SLOTS: u64 = 7;
 
 /// Register numbers with a role in the native call.
 pub mod register {
@@ -149,7 +157,7 @@ pub mod register {
     pub const PC: usize = 0;
     /// `$ra`.
     pub const RA: usize = 1;
-    /// `$tp`, which is what SetTlsBase set.
+    /// `$tp`.
     pub const TP: usize = 2;
     /// `$sp`.
     pub const SP: usize = 3;
@@ -163,15 +171,17 @@ pub mod register {
     pub const A7: usize = 11;
     /// `$t0`: destination of the send half of a combined operation.
     pub const T0: usize = 12;
+    /// `$t5`, the first of four in which a host's own fault is told.
+    pub const T5: usize = 17;
     /// `$fp`.
     pub const FP: usize = 22;
     /// `$s8`.
     pub const S8: usize = 31;
 }
 
-/// A thread.
+/// A thread. Aligned to its size, so that a slot in it leads to it.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C, align(1024))]
 pub struct Tcb {
     /// Slots that a plain index reaches in the capability space; 0 sends every call to the slow path
     /// (no root, or its guard is not all zero over the bits above the radix).
@@ -198,10 +208,14 @@ pub struct Tcb {
     pub notification_pending: Cell<u64>,
     /// [`Exit`] as a word.
     pub exit: Cell<u64>,
-    /// PRMD with which the thread runs: 7 for users, 4 for the idle thread.
+    /// PRMD with which the thread runs: 7 for users, 6 for a host, 4 for the idle thread.
     pub prmd: Cell<u64>,
+    /// What SetTlsBase set: every call's end loads it into `$tp` (C-6). Apart from `registers`, which has what
+    /// `$tp` held when the thread was interrupted: a host may have a program's there.
+    pub tls_base: Cell<u64>,
 
-    /// General registers as last saved; index 0 holds the pc.
+    /// General registers as last saved; index 0 holds the pc. `$tp` is saved only where the thread leaves by
+    /// the full exit.
     pub registers: [Cell<u64>; 32],
 
     /// Highest priority that the thread may give.
@@ -234,11 +248,29 @@ pub struct Tcb {
     pub ipc_buffer: Cell<u64>,
     /// 16 bytes for the log.
     pub name: [Cell<u64>; 2],
+
+    /// A host's: why the minimal Enter must not enter ([`crate::object::host::pending`]).
+    pub host_pending: Cell<u64>,
+    /// A host's: its Host, while that and its contexts are there.
+    pub host: Cell<Option<Ref<Host>>>,
+    /// A host's: contexts that its Host has, the header counted; 0 for any other thread.
+    pub context_count: Cell<u64>,
+    /// A host's: its current context.
+    pub hosted: Cell<Option<Ref<HostedContext>>>,
+    /// A host's: the address of its per-core block, in KS2 while it runs (C-13).
+    pub host_block: Cell<u64>,
+    /// A host's: its entries ([`crate::object::host::entry`]); the first is in KS3 while it runs.
+    pub host_entries: [Cell<u64>; 4],
+    /// A host's: its upper half.
+    pub upper: Cell<Option<Ref<VSpace>>>,
+    /// Not 0: what a host's thread stands on is gone, a number of [`abi::fault::host_part`] (C-28).
+    pub host_lost: Cell<u64>,
+
     /// See [`TcbSlot`].
-    pub slots: [Slot; 5],
+    pub slots: [Slot; 7],
 }
 
-const _: () = assert!(size_of::<Tcb>() <= 1024);
+const _: () = assert!(size_of::<Tcb>() == 1024);
 
 /// What the home words of objects are that are at home on `core`.
 pub const fn home_word(core: CoreId) -> u64 {

@@ -27,10 +27,16 @@ pub mod bit {
     pub const DIRTY: u64 = 1 << 1;
     /// Privilege level 3 may use it: every page of a lower half (C-21).
     pub const PLV3: u64 = 3 << 2;
+    /// Of that only this: privilege level 2 may use it, every page of an upper half.
+    pub const PLV2: u64 = 2 << 2;
     /// Coherent cached; without it strongly ordered, uncached.
     pub const CACHED: u64 = 1 << 4;
-    /// In a directory: a leaf of the directory's size. (In a leaf table this bit is G, which a lower half never has.)
+    /// In a directory: a leaf of the directory's size.
     pub const HUGE: u64 = 1 << 6;
+    /// In a leaf table: global, every entry of an upper half and none of a lower one (C-43).
+    pub const GLOBAL: u64 = 1 << 6;
+    /// Of a leaf in a directory: global.
+    pub const HUGE_GLOBAL: u64 = 1 << 12;
     /// What a hardware walker takes for valid; the TLB ignores it.
     pub const PRESENT: u64 = 1 << 7;
     /// What a hardware walker takes for writable; the TLB ignores it.
@@ -85,7 +91,8 @@ impl Level {
         (address.0 >> self.bits()) & ((1 << INDEX_BITS) - 1)
     }
 
-    const fn below(self) -> Self {
+    /// The level of the tables that this level's entries lead to.
+    pub const fn below(self) -> Self {
         match self {
             Self::Root => Self::Middle,
             Self::Middle | Self::Last => Self::Last,
@@ -94,6 +101,15 @@ impl Level {
 }
 
 const _: () = assert!(Level::Root.bits() as u32 + INDEX_BITS == LOWER_HALF_END.trailing_zeros());
+
+/// A half of the address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// Programs' and ordinary servers', at privilege level 3.
+    Lower,
+    /// A host's, at privilege level 2, the same whatever lower half is below it.
+    Upper,
+}
 
 /// An entry as it stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +130,30 @@ pub enum Content {
 impl Entry {
     /// Nothing.
     pub const EMPTY: Self = Self(0);
+
+    /// Nothing, as it stands in a table on `level` of this half. A TLB entry is global only if both of its
+    /// pages are, so empty ones beside an upper half's pages say so too (C-43).
+    pub const fn nothing(level: Level, half: Half) -> Self {
+        match (level, half) {
+            (Level::Last, Half::Upper) => Self(bit::GLOBAL),
+            _ => Self::EMPTY,
+        }
+    }
+
+    /// True for an entry that leads nowhere.
+    pub const fn is_nothing(self) -> bool {
+        self.0 & !bit::GLOBAL == 0
+    }
+
+    /// The same leaf on `level` in this half.
+    pub const fn in_half(self, level: Level, half: Half) -> Self {
+        let global = match (level, half) {
+            (_, Half::Lower) => return self,
+            (Level::Last, Half::Upper) => bit::GLOBAL,
+            (_, Half::Upper) => bit::HUGE_GLOBAL,
+        };
+        Self(self.0 & !bit::PLV3 | bit::PLV2 | global)
+    }
 
     /// An entry that leads to `table`.
     pub const fn table(table: Ref<PageTable>) -> Self {
@@ -153,7 +193,7 @@ impl Entry {
         };
         let address = PhysAddr(self.0 & bit::ADDRESS);
         match Ref::from_raw(address.in_window().0) {
-            _ if self.0 == 0 => Content::Empty,
+            _ if self.is_nothing() => Content::Empty,
             Some(table) if !is_leaf => Content::Table(table),
             _ => Content::Leaf(address),
         }
@@ -185,7 +225,7 @@ pub enum Stop {
     Leaf(Place),
 }
 
-/// Finds the entry for `address` on level `to`; `address` is below 2^47.
+/// Finds the entry for `address`, which is in the half of the root's space, on level `to`.
 ///
 /// # Errors
 ///

@@ -10,15 +10,18 @@
 use core::cell::Cell;
 use core::mem::offset_of;
 
-use abi::Error;
+use abi::{Error, LOWER_HALF_END, UPPER_HALF_START};
 
+use crate::address::VirtAddr;
 use crate::arch::Machine;
 use crate::capability::cap::{Cap, Slot};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::asid;
+use crate::object::host::Host;
 use crate::object::page_table::PageTable;
 use crate::object::store::Ref;
+use crate::object::translation::Half;
 
 /// An address space: what belongs to it, and behind that its root table.
 ///
@@ -35,8 +38,10 @@ pub struct VSpace {
     pub asid: Cell<u64>,
     /// 0 until the first assignment makes it lower (1) or upper (2) (C-43).
     pub half: Cell<u64>,
+    /// Whose a lower space is, for its life (C-43): see [`Owner`]; 0 until it is first used.
+    pub owner: Cell<u64>,
     /// For windows and the stock of tables (C-41).
-    pub reserved: [Cell<u64>; 2044],
+    pub reserved: [Cell<u64>; 2043],
     /// The root table.
     pub root: PageTable,
 }
@@ -47,6 +52,74 @@ const _: () = assert!(size_of::<VSpace>() == 1 << 15);
 pub const HALF_NONE: u64 = 0;
 /// [`VSpace::half`] of a lower space.
 pub const HALF_LOWER: u64 = 1;
+/// [`VSpace::half`] of an upper space.
+pub const HALF_UPPER: u64 = 2;
+
+/// Who uses a lower space (C-43).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Ordinary threads.
+    Native,
+    /// The contexts of this Host.
+    Host(Ref<Host>),
+}
+
+impl Owner {
+    fn word(self) -> u64 {
+        match self {
+            Self::Native => 1,
+            Self::Host(host) => host.raw(),
+        }
+    }
+}
+
+/// Refuses a space that is somebody else's.
+///
+/// # Errors
+///
+/// `AlreadyBound`.
+pub fn check_claim<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>, owner: Owner) -> Result<(), Failure> {
+    let has = k.get(space).owner.get();
+    if has == 0 || has == owner.word() { Ok(()) } else { Err(Error::AlreadyBound.into()) }
+}
+
+/// Makes a space somebody's for its life.
+///
+/// # Errors
+///
+/// `AlreadyBound`.
+pub fn claim<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>, owner: Owner) -> Result<(), Failure> {
+    check_claim(k, space, owner)?;
+    k.get(space).owner.set(owner.word());
+    Ok(())
+}
+
+/// The half that a space is; one that is not assigned yet counts as lower.
+pub fn half<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>) -> Half {
+    if k.get(space).half.get() == HALF_UPPER { Half::Upper } else { Half::Lower }
+}
+
+/// Refuses an address, an invocation's argument number `argument`, that is not in the space's half.
+///
+/// # Errors
+///
+/// `RangeError`, with the half's limit.
+pub fn check_address<M: Machine>(
+    k: &Kernel<M>,
+    space: Ref<VSpace>,
+    VirtAddr(address): VirtAddr,
+    argument: u64,
+) -> Result<(), Failure> {
+    match half(k, space) {
+        Half::Lower if address >= LOWER_HALF_END => {
+            Err(Failure::about(Error::RangeError, argument, LOWER_HALF_END))
+        }
+        Half::Upper if address < UPPER_HALF_START => {
+            Err(Failure::about(Error::RangeError, argument, UPPER_HALF_START))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The space's root table.
 pub const fn root(space: Ref<VSpace>) -> Ref<PageTable> {
@@ -82,7 +155,8 @@ pub fn identifier<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>, argument: u64) 
 /// Every way out of the slow path comes here. The machine is set each time, even if [`crate::kernel::Core::space`]
 /// says that it is already so: the hot path switches spaces without telling.
 pub fn activate<M: Machine>(k: &mut Kernel<M>, space: Option<Ref<VSpace>>) {
-    let Some(space) = space.filter(|space| k.get(*space).asid.get() != 0) else {
+    let usable = |space: &Ref<VSpace>| k.get(*space).asid.get() != 0 && half(k, *space) == Half::Lower;
+    let Some(space) = space.filter(usable) else {
         return leave(k);
     };
     let (asid, robbed) = asid::lend(k, space);

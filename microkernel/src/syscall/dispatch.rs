@@ -18,6 +18,7 @@ use crate::ipc::send::{Patience, send};
 use crate::ipc::{answer, reply, succeed};
 use crate::kernel::Kernel;
 use crate::object::endpoint::Endpoint;
+use crate::object::host;
 use crate::object::notification::{self, Notification};
 use crate::object::reply::Reply;
 use crate::object::store::Ref;
@@ -46,7 +47,9 @@ pub fn dispatch<M: Machine>(
         Syscall::NBSendRecv => send_receive(k, thread, name, WithReply::Yes),
         Syscall::NBSendWait => send_receive(k, thread, name, WithReply::No),
         Syscall::Yield => give_up_processor(k, thread),
-        Syscall::Switch | Syscall::EnterFull | Syscall::SyncVector => Err(Error::NotImplemented.into()),
+        Syscall::Switch => host::call::switch(k, thread),
+        Syscall::EnterFull => host::call::enter_full(k, thread),
+        Syscall::SyncVector => host::call::sync_vector(k, thread),
     }
 }
 

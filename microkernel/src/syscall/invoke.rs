@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
 use crate::object::{
-    asid, cnode, debug, frame, interrupt, page_table, sched_context, sched_control, thread, untyped,
+    asid, cnode, debug, frame, host, interrupt, page_table, sched_context, sched_control, thread, untyped,
 };
 
 /// Carries out the method that the label of `info` names, on the capability in `slot`, for `thread`.
@@ -93,6 +93,8 @@ fn dispatch<M: Machine>(
         Cap::Tcb(_) => thread::invoke(k, target, method, arguments),
         Cap::SchedContext(_) => sched_context::invoke(k, target, method, arguments),
         Cap::SchedControl(_) => sched_control::invoke(k, target, method, arguments),
+        Cap::HostControl => host::configure::invoke_control(k, method, arguments),
+        Cap::Host { .. } => host::configure::invoke(k, target, method, arguments),
         Cap::Debug => debug::invoke(k, target, method, arguments),
         _ => Err(Error::NotImplemented.into()),
     }

@@ -284,6 +284,7 @@ fn slots_and_boot_information_agree() {
         (slot::IRQ_CONTROL, ObjectType::IrqControl),
         (slot::DEBUG, ObjectType::Debug),
         (slot::BOOT_INFO, ObjectType::Frame),
+        (slot::HOST_CONTROL, ObjectType::HostControl),
     ] {
         expected[usize::try_from(number).unwrap()] = Some(object_type);
     }

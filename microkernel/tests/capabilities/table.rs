@@ -14,7 +14,7 @@ use crate::random::config;
 use crate::world::{UNTYPED_BITS, World, at, error};
 
 /// What is retyped into the slots from `at::FREE` on.
-const RETYPED: [(ObjectType, u64); 12] = [
+const RETYPED: [(ObjectType, u64); 13] = [
     (ObjectType::Untyped, 12),
     (ObjectType::CNode, 9),
     (ObjectType::Tcb, 0),
@@ -27,11 +27,12 @@ const RETYPED: [(ObjectType, u64); 12] = [
     (ObjectType::VSpace, 0),
     (ObjectType::Untyped, 12),
     (ObjectType::VSpace, 0),
+    (ObjectType::Host, 9),
 ];
 
 /// The slot with the pool, and the one with the interrupt's handler.
-const POOL: u64 = at::FREE + 12;
-const HANDLER: u64 = at::FREE + 13;
+const POOL: u64 = at::FREE + 13;
+const HANDLER: u64 = at::FREE + 14;
 /// An empty slot.
 const EMPTY: u64 = 200;
 
@@ -43,6 +44,7 @@ fn full_world() -> (World, BTreeMap<ObjectType, u64>) {
         (ObjectType::AsidControl, at::ASID_CONTROL),
         (ObjectType::IrqControl, at::IRQ_CONTROL),
         (ObjectType::Debug, at::DEBUG),
+        (ObjectType::HostControl, at::HOST_CONTROL),
         (ObjectType::AsidPool, POOL),
         (ObjectType::IrqHandler, HANDLER),
     ]);

@@ -29,6 +29,7 @@ pub(crate) mod at {
     pub(crate) const SCHED_CONTROL: u64 = 6;
     pub(crate) const ASID_CONTROL: u64 = 7;
     pub(crate) const DEBUG: u64 = 8;
+    pub(crate) const HOST_CONTROL: u64 = 9;
     /// The first slot that is empty.
     pub(crate) const FREE: u64 = 16;
 }
@@ -93,6 +94,7 @@ impl World {
             (at::SCHED_CONTROL, Cap::SchedControl(CoreId(0))),
             (at::ASID_CONTROL, Cap::AsidControl),
             (at::DEBUG, Cap::Debug),
+            (at::HOST_CONTROL, Cap::HostControl),
         ] {
             derivation::insert_root(&mut k, cap, cnode.element(index));
         }

@@ -70,11 +70,13 @@ fn what_finds_nobody_and_does_not_wait_says_so() {
 }
 
 #[test]
-fn an_operation_that_does_not_exist_or_is_not_built_has_its_error() {
+fn an_operation_that_does_not_exist_or_is_for_hosts_has_its_error() {
     let mut w = World::new();
     let thread = w.thread(10);
-    w.syscall(thread, Syscall::EnterFull, Call::default());
-    assert_eq!(w.received(thread).error(), Some(Error::NotImplemented));
+    for operation in [Syscall::Switch, Syscall::EnterFull, Syscall::SyncVector] {
+        w.syscall(thread, operation, Call::default());
+        assert_eq!(w.received(thread).error(), Some(Error::IllegalOperation), "{operation:?}");
+    }
     w.k.get(thread.tcb).registers[11].set(77);
     w.again(thread);
     assert_eq!(w.received(thread).error(), Some(Error::UnknownSyscall));

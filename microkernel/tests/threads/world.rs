@@ -13,7 +13,7 @@ use abi::{Error, MessageInfo, Method, Rights, Syscall};
 use microkernel::address::{PhysAddr, WindowAddr};
 use microkernel::arch::mock::{MEMORY_BASE, MockMachine};
 use microkernel::arch::{CoreId, HardwareAsid, Interrupt, IrqLine, Machine, Ticks};
-use microkernel::capability::cap::{Cap, FrameCap, Guard, Slot};
+use microkernel::capability::cap::{Cap, FrameCap, Guard, Place, Slot};
 use microkernel::capability::derivation;
 use microkernel::entry::{self, Exception};
 use microkernel::invariant;
@@ -303,8 +303,8 @@ impl World {
         let tcb = self.object::<Tcb>();
         let frame = self.object::<PageTable>().address();
         let tcb_slots = &self.k.get(tcb).slots;
-        for (index, slot) in (0..).zip(tcb_slots) {
-            derivation::mark_thread_slot(slot, index);
+        for slot in tcb_slots {
+            slot.set_place(Place::Tcb);
         }
         thread::initialise(&self.k, tcb);
         self.k.get(tcb).priority.set(priority);

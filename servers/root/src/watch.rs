@@ -175,6 +175,7 @@ impl Root {
             Some(Fault::Page) => "page fault",
             Some(Fault::UserException) => "exception",
             Some(Fault::Timeout) => "timeout",
+            Some(Fault::HostLost) => "host lost its ground",
             None => "unknown fault",
         };
         let what = format_args!(

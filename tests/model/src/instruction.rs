@@ -50,6 +50,8 @@ pub enum Instruction {
     Registers(Operation, Register, Register, Register),
     /// `rd = rj op immediate`.
     Immediate(Operation, Register, Register, i64),
+    /// `rd = immediate`: `lu12i.w`.
+    Constant(Register, i64),
     /// `rd = rj[high:low]`.
     Pick(Register, Register, u32, u32),
     /// `rd[high:low] = rj`.
@@ -108,6 +110,9 @@ pub fn decode(word: u32) -> Option<Instruction> {
             1 => I::WriteCsr(rd, number),
             _ => I::ExchangeCsr(rd, rj, number),
         });
+    }
+    if word >> 25 == 0x0a {
+        return Some(I::Constant(rd, signed(field(word, 5, 20), 20) << 12));
     }
     if let Some(branch) = decode_branch(word) {
         return Some(branch);
@@ -182,6 +187,7 @@ mod tests {
             (0x0015_000c, I::Registers(Operation::Or, 12, 0, 0)),    // move $t0, $zero
             (0x0085_000e, I::Insert(14, 0, 5, 0)),                   // bstrins.d $t2, $zero, 5, 0
             (0x00cf_00af, I::Pick(15, 5, 15, 0)),                    // bstrpick.d $t3, $a1, 15, 0
+            (0x1400_0105, I::Constant(5, 0x8000)),                   // lu12i.w $a1, 8
             (0x0340_0000, I::Immediate(Operation::And, 0, 0, 0)),    // nop
         ];
         for (word, expected) in words {

@@ -109,6 +109,7 @@ fn step(
             let value = compute(operation, registers.get(rj), immediate.cast_unsigned());
             registers.set(rd, value);
         }
+        Instruction::Constant(rd, value) => registers.set(rd, value.cast_unsigned()),
         Instruction::Pick(rd, rj, high, low) => {
             registers.set(rd, registers.get(rj) << (63 - high) >> (63 - high) >> low);
         }

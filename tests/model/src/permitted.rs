@@ -12,8 +12,16 @@ pub const GUEST_REGISTERS: &[u32] = &[
 ];
 
 /// The slow path's entries, to which the section may branch.
-pub const WAYS_OUT: &[&str] =
-    &["bixi_hot_slow", "bixi_slow_syscall", "bixi_slow_exception", "bixi_slow_interrupt"];
+pub const WAYS_OUT: &[&str] = &[
+    "bixi_hot_slow",
+    "bixi_slow_syscall",
+    "bixi_slow_exception",
+    "bixi_slow_interrupt",
+    "bixi_hosted_slow",
+    "bixi_hosted_exception",
+    "bixi_program_exception",
+    "bixi_program_interrupted",
+];
 
 /// What the assembler puts between the vectors: an undefined instruction, so never executed unnoticed.
 const PADDING: u32 = 0;

@@ -7,10 +7,12 @@
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use abi::context::Width;
+
 use super::interrupt_controller::InterruptController;
-use super::registers::{ASID, ECFG, ESTAT, LINE_BOARD, LINE_TIMER, PGDL, read_counter};
+use super::registers::{ASID, ECFG, ESTAT, LINE_BOARD, LINE_TIMER, PGDH, PGDL, read_counter};
 use super::uart::SerialLine;
-use super::{cpu, paging, power, timer, window};
+use super::{cpu, paging, power, timer, trap, vector, window};
 use crate::address::{PhysAddr, VirtAddr, WindowAddr};
 use crate::arch::{CoreId, HardwareAsid, Interrupt, IrqLine, Machine, Ticks};
 use crate::object::store::{Object, Ref, Store};
@@ -21,6 +23,7 @@ pub struct LoongArch64 {
     ticks_per_second: u64,
     interrupts: InterruptController,
     locked: AtomicBool,
+    vector_width: Width,
 }
 
 impl LoongArch64 {
@@ -36,7 +39,12 @@ impl LoongArch64 {
         // SAFETY: the caller calls this once.
         let interrupts = unsafe { InterruptController::take(core) };
         cpu::enable_lines(1 << LINE_BOARD | 1 << LINE_TIMER);
-        Self { ticks_per_second: cpu::counter_frequency_hz(), interrupts, locked: AtomicBool::new(false) }
+        Self {
+            ticks_per_second: cpu::counter_frequency_hz(),
+            interrupts,
+            locked: AtomicBool::new(false),
+            vector_width: vector::widest(),
+        }
     }
 }
 
@@ -84,6 +92,36 @@ impl Machine for LoongArch64 {
         unsafe { PGDL.write(root.0) };
         // SAFETY: as above; the core hands out each identifier to one space at a time.
         unsafe { ASID.write(asid.0) };
+    }
+
+    fn flush_all(&mut self) {
+        paging::invalidate_all();
+    }
+
+    fn enter_host(&mut self, block: u64, system_call: u64) {
+        trap::use_hosted_vectors(block, system_call);
+    }
+
+    fn enter_native(&mut self) {
+        trap::use_native_vectors();
+    }
+
+    fn set_upper(&mut self, root: PhysAddr) {
+        // SAFETY: the kernel runs in the window; nothing of it is mapped in the upper half.
+        unsafe { PGDH.write(root.0) };
+        paging::invalidate_global();
+    }
+
+    fn vector_width(&self) -> Width {
+        self.vector_width
+    }
+
+    fn save_vector(&mut self, context: WindowAddr, width: Width) {
+        vector::save(context, width);
+    }
+
+    fn load_vector(&mut self, context: WindowAddr, width: Width) {
+        vector::load(context, width);
     }
 
     fn flush_asid(&mut self, asid: HardwareAsid) {

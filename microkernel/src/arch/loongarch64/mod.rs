@@ -16,6 +16,10 @@ pub mod crash;
 #[cfg(target_os = "none")]
 pub mod firmware;
 #[cfg(target_os = "none")]
+pub mod hosted_fault;
+#[cfg(target_os = "none")]
+pub mod hosted_path;
+#[cfg(target_os = "none")]
 pub mod hot_path;
 #[cfg(target_os = "none")]
 pub mod interrupt_controller;
@@ -39,5 +43,7 @@ pub mod tlb_refill;
 pub mod trap;
 #[cfg(target_os = "none")]
 pub mod uart;
+#[cfg(target_os = "none")]
+pub mod vector;
 #[cfg(target_os = "none")]
 pub mod window;

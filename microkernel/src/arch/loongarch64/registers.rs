@@ -200,6 +200,10 @@ pub mod exception {
     pub const SYSTEM_CALL: u64 = 0xb;
     /// Privileged instruction.
     pub const PRIVILEGED_INSTRUCTION: u64 = 0xe;
+    /// Floating point is not enabled.
+    pub const FP_DISABLED: u64 = 0xf;
+    /// LASX is not enabled; LSX is the number between.
+    pub const LASX_DISABLED: u64 = 0x11;
 }
 
 /// Reads the stable counter (manual §2.2.10.4); its rate is [`super::cpu::counter_frequency_hz`].

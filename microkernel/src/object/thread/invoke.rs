@@ -13,10 +13,11 @@ use crate::capability::derivation;
 use crate::failure::Failure;
 use crate::ipc::fault;
 use crate::kernel::Kernel;
-use crate::object::notification;
 use crate::object::sched_context::{self, SchedContext};
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
+use crate::object::vspace::{self, Owner};
+use crate::object::{host, notification};
 use crate::scheduler;
 use crate::scheduler::ready_queue::PRIORITIES;
 use crate::syscall::invoke::{Answer, Arguments, Target};
@@ -52,7 +53,11 @@ pub fn invoke<M: Machine>(
             let buffer = New::buffer(k, arguments, 0)?;
             buffer.put(k, target, thread)?;
         }
-        Method::TcbSetTlsBase => k.get(thread).registers[register::TP].set(arguments.word(0)),
+        Method::TcbSetTlsBase => {
+            let tcb = k.get(thread);
+            tcb.tls_base.set(arguments.word(0));
+            tcb.registers[register::TP].set(arguments.word(0));
+        }
         Method::TcbReadRegisters => return registers::read(k, target, thread, arguments),
         Method::TcbWriteRegisters => registers::write(k, target, thread, arguments)?,
         Method::TcbCopyRegisters => registers::copy(k, target, thread, arguments)?,
@@ -64,6 +69,7 @@ pub fn invoke<M: Machine>(
                 return Err(Error::NotBound.into());
             }
         }
+        Method::TcbConfigureHost => host::configure::configure_thread(k, target, thread, arguments)?,
         _ => return Err(Error::IllegalOperation.into()),
     }
     Ok(Answer::default())
@@ -113,20 +119,41 @@ impl New {
         Self::decode(k, arguments, index, TcbSlot::FaultHandler, fault::is_handler)
     }
 
-    /// Capability space and address space, from `index` on; word 0 is the guard, 0 to leave it.
-    fn spaces<M: Machine>(k: &Kernel<M>, arguments: &Arguments, index: usize) -> Result<[Self; 2], Failure> {
+    /// Capability space and address space, from `index` on; word 0 is the guard, 0 to leave it. The address
+    /// space of a host's thread is the host's upper half, so none is given.
+    fn spaces<M: Machine>(
+        k: &Kernel<M>,
+        thread: Ref<Tcb>,
+        arguments: &Arguments,
+        index: usize,
+    ) -> Result<[Option<Self>; 2], Failure> {
         let of_type = |object_type| move |cap: &Cap| cap.object_type() == Some(object_type);
         let mut cspace = Self::decode(k, arguments, index, TcbSlot::CSpace, of_type(ObjectType::CNode))?;
         if let (Some((cap, _)), guard @ 1..) = (&mut cspace.cap, arguments.word(0)) {
             *cap = cap.with_badge(guard).map_err(|failure| arguments.about_word(0, failure))?;
         }
         let vspace = Self::decode(k, arguments, index + 1, TcbSlot::VSpace, of_type(ObjectType::VSpace))?;
-        Ok([cspace, vspace])
+        let vspace = match vspace.cap {
+            Some(_) if k.get(thread).is_host() => {
+                return Err(Failure::about(Error::InvalidState, index as u64 + 1, 0));
+            }
+            None if k.get(thread).is_host() => None,
+            Some((Cap::VSpace(space), _)) => {
+                vspace::check_claim(k, space, Owner::Native)
+                    .map_err(|failure| failure.of_argument(index as u64 + 1))?;
+                Some(vspace)
+            }
+            _ => Some(vspace),
+        };
+        Ok([Some(cspace), vspace])
     }
 
     /// Puts it into the slot, in place of what is there.
     fn put<M: Machine>(&self, k: &mut Kernel<M>, target: &Target, thread: Ref<Tcb>) -> Result<(), Failure> {
         let slot = slots::slot(thread, self.which);
+        if let Some((Cap::VSpace(space), _)) = self.cap {
+            vspace::claim(k, space, Owner::Native)?;
+        }
         match self.cap {
             Some((cap, source)) => derivation::replace(k, slot, cap, source, target.slot),
             None => derivation::delete(k, slot),
@@ -140,9 +167,9 @@ fn configure<M: Machine>(
     thread: Ref<Tcb>,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    let spaces = New::spaces(k, arguments, 0)?;
+    let spaces = New::spaces(k, thread, arguments, 0)?;
     let buffer = New::buffer(k, arguments, 2)?;
-    spaces.iter().chain([&buffer]).try_for_each(|new| new.put(k, target, thread))
+    spaces.iter().flatten().chain([&buffer]).try_for_each(|new| new.put(k, target, thread))
 }
 
 fn set_space<M: Machine>(
@@ -152,8 +179,8 @@ fn set_space<M: Machine>(
     arguments: &Arguments,
 ) -> Result<(), Failure> {
     let handler = New::fault_handler(k, arguments, 0)?;
-    let spaces = New::spaces(k, arguments, 1)?;
-    spaces.iter().chain([&handler]).try_for_each(|new| new.put(k, target, thread))
+    let spaces = New::spaces(k, thread, arguments, 1)?;
+    spaces.iter().flatten().chain([&handler]).try_for_each(|new| new.put(k, target, thread))
 }
 
 fn set_sched_params<M: Machine>(

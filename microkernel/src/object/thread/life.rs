@@ -15,10 +15,10 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::state::{self, Stopped};
 use crate::object::thread::{Exit, Tcb, ThreadState, home_word};
-use crate::object::{endpoint, notification, sched_context};
+use crate::object::{endpoint, host, notification, sched_context};
 
 /// PRMD of users: privilege level 3, interrupts on.
-const USER_PRMD: u64 = 7;
+pub const USER_PRMD: u64 = 7;
 
 /// Brings a new Tcb, whose memory is zero, into its first state: inactive, with nothing, at home on this core.
 pub fn initialise<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
@@ -99,4 +99,5 @@ pub fn finalise<M: Machine>(k: &mut Kernel<M>, thread: Ref<Tcb>) {
         sched_context::take(k, context);
     }
     notification::unbind(k, thread);
+    host::leave(k, thread);
 }

@@ -31,9 +31,13 @@ const FRAME: u64 = 4;
 const REST: u64 = 8;
 const ALL_FLAGS: u64 = SUSPEND_SOURCE | RESUME_TARGET | FRAME | REST;
 
-/// A thread's call is under way while it names itself, and its registers are the call's.
-fn check_other(target: &Target, thread: Ref<Tcb>) -> Result<(), Failure> {
-    if target.thread == thread { Err(Error::InvalidState.into()) } else { Ok(()) }
+/// A thread's call is under way while it names itself, and its registers are the call's; the registers of a
+/// host whose program runs are its context's (C-28).
+fn check<M: Machine>(k: &Kernel<M>, target: &Target, thread: Ref<Tcb>) -> Result<(), Failure> {
+    if target.thread == thread || k.get(thread).is_in_program() {
+        return Err(Error::InvalidState.into());
+    }
+    Ok(())
 }
 
 /// ReadRegisters.
@@ -43,7 +47,7 @@ pub(super) fn read<M: Machine>(
     thread: Ref<Tcb>,
     arguments: &Arguments,
 ) -> Result<Answer, Failure> {
-    check_other(target, thread)?;
+    check(k, target, thread)?;
     let (first, count) = (arguments.word(0), arguments.word(1));
     if first >= REGISTERS {
         return Err(arguments.refuse_word(0, Error::RangeError, REGISTERS));
@@ -52,6 +56,7 @@ pub(super) fn read<M: Machine>(
         return Err(arguments.refuse_word(1, Error::RangeError, REGISTERS - first));
     }
     let (first, count) = (index(first), index(count));
+    state::settle_thread_pointer(k.get(thread));
     Ok(k.get(thread).registers.iter().skip(first).take(count).map(Cell::get).collect())
 }
 
@@ -62,7 +67,7 @@ pub(super) fn write<M: Machine>(
     thread: Ref<Tcb>,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    check_other(target, thread)?;
+    check(k, target, thread)?;
     let [resume, first, values @ ..] = arguments.words() else {
         let needed = Method::TcbWriteRegisters.row().words.len();
         return Err(arguments.refuse_word(0, Error::TruncatedMessage, needed as u64));
@@ -74,8 +79,8 @@ pub(super) fn write<M: Machine>(
         return Err(arguments.refuse_word(1, Error::RangeError, REGISTERS));
     }
     rewrite(k, thread, if *resume == 1 { Then::Resume } else { Then::Stay }, |tcb| {
-        for (place, value) in tcb.registers.iter().skip(index(*first)).zip(values) {
-            place.set(*value);
+        for (number, value) in (index(*first)..).zip(values) {
+            set(tcb, number, *value);
         }
     })
 }
@@ -87,10 +92,13 @@ pub(super) fn copy<M: Machine>(
     thread: Ref<Tcb>,
     arguments: &Arguments,
 ) -> Result<(), Failure> {
-    check_other(target, thread)?;
+    check(k, target, thread)?;
     let Cap::Tcb(source) = k.get(arguments.cap_slot(0)?).cap() else {
         return Err(Failure::about(Error::InvalidCapability, 0, 0));
     };
+    if k.get(source).is_in_program() {
+        return Err(Failure::about(Error::InvalidState, 0, 0));
+    }
     let flags = arguments.word(0);
     if flags & !ALL_FLAGS != 0 {
         return Err(arguments.refuse_word(0, Error::InvalidArgument, ALL_FLAGS));
@@ -98,14 +106,25 @@ pub(super) fn copy<M: Machine>(
     if flags & SUSPEND_SOURCE != 0 {
         life::suspend(k, source);
     }
+    state::settle_thread_pointer(k.get(source));
     let values = k.get(source).registers.each_ref().map(Cell::get);
     rewrite(k, thread, if flags & RESUME_TARGET != 0 { Then::Resume } else { Then::Stay }, |tcb| {
-        for (number, (place, value)) in tcb.registers.iter().zip(values).enumerate() {
+        for (number, value) in values.into_iter().enumerate() {
             if flags & (if is_frame(number) { FRAME } else { REST }) != 0 {
-                place.set(value);
+                set(tcb, number, value);
             }
         }
     })
+}
+
+/// Writes a register; `$tp` stays so past the thread's next calls too.
+fn set(tcb: &Tcb, number: usize, value: u64) {
+    if let Some(place) = tcb.registers.get(number) {
+        place.set(value);
+    }
+    if number == register::TP {
+        tcb.tls_base.set(value);
+    }
 }
 
 const fn is_frame(number: usize) -> bool {
@@ -131,9 +150,9 @@ fn rewrite<M: Machine>(
     if state == ThreadState::Inactive || then == Then::Resume && state != ThreadState::Runnable {
         cancel::forget(k, thread);
     }
-    change(k.get(thread));
     k.get(thread).attempt.set(attempt::FIRST);
     state::leave_fully(k, thread);
+    change(k.get(thread));
     if then == Then::Resume { life::resume(k, thread) } else { Ok(()) }
 }
 

@@ -1,7 +1,7 @@
 //! A thread's own capability slots, and what of the Tcb mirrors them.
 //!
 //! Owns `cspace_size`, `cspace_base`, `vspace` and `ipc_buffer`: the paths of a message read those, never
-//! the slots.
+//! the slots. A host's `vspace` is the space of its current context, and [`host`]'s to set.
 
 use core::mem::offset_of;
 
@@ -11,6 +11,7 @@ use abi::message::IpcBuffer;
 use crate::arch::Machine;
 use crate::capability::cap::{Cap, FrameCap, Slot};
 use crate::kernel::Kernel;
+use crate::object::host;
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, TcbSlot, state};
 
@@ -34,14 +35,19 @@ pub fn slots_changed<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
     };
     tcb.cspace_size.set(size);
     tcb.cspace_base.set(base);
-    tcb.vspace.set(match vspace.cap() {
-        Cap::VSpace(space) => Some(space),
-        _ => None,
-    });
+    if !tcb.is_host() {
+        tcb.vspace.set(match vspace.cap() {
+            Cap::VSpace(space) => Some(space),
+            _ => None,
+        });
+    }
     tcb.ipc_buffer.set(match buffer.cap() {
         Cap::Frame(frame) => frame.base.0,
         _ => 0,
     });
+    if tcb.is_host() {
+        host::thread_slots_changed(k, thread);
+    }
     state::refresh_hot(k, thread);
 }
 

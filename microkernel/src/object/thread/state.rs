@@ -7,7 +7,7 @@ use crate::arch::Machine;
 use crate::kernel::Kernel;
 use crate::object::reply::Reply;
 use crate::object::store::Ref;
-use crate::object::thread::{Exit, Tcb, ThreadState, hot};
+use crate::object::thread::{Exit, Tcb, ThreadState, hot, register};
 use crate::scheduler;
 
 /// Says again in the hot word why the hot path must not reach the thread.
@@ -78,8 +78,16 @@ pub enum Stopped {
     No,
 }
 
-/// The thread leaves by the full exit: its registers were rewritten.
+/// Makes the saved `$tp` true: a thread that entered by a call has the one of SetTlsBase at its end (C-6).
+pub fn settle_thread_pointer(tcb: &Tcb) {
+    if tcb.exit.get() == Exit::Minimal as u64 {
+        tcb.registers[register::TP].set(tcb.tls_base.get());
+    }
+}
+
+/// The thread leaves by the full exit: its registers were rewritten, or are to be as they were.
 pub fn leave_fully<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
+    settle_thread_pointer(k.get(thread));
     k.get(thread).exit.set(Exit::Full as u64);
     refresh_hot(k, thread);
 }

@@ -23,6 +23,7 @@ impl Building<'_, '_> {
             (Capability::Debug, root_slot::DEBUG, slot::DEBUG),
             (Capability::SchedControl, root_slot::SCHED_CONTROL, slot::SCHED_CONTROL),
             (Capability::AsidControl, root_slot::ASID_CONTROL, slot::ASID_CONTROL),
+            (Capability::HostControl, root_slot::HOST_CONTROL, slot::HOST_CONTROL),
         ];
         for (capability, from, to) in authorities {
             if self.order.server.capabilities.has(capability) {
