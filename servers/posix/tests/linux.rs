@@ -7,6 +7,7 @@
     unsafe_code,
     clippy::unwrap_used,
     clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
     reason = "an oracle: raw calls in a test"
 )]
 #![expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "a test may end by a panic")]
