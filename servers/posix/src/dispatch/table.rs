@@ -69,6 +69,7 @@ macro_rules! for_each_linux_call {
             clock_nanosleep = 115, plain, $crate::time::sleep::clock_nanosleep [wait: $crate::time::sleep::clock_nanosleep_waiting], (clock: Clock, flags: Hex, time: In(16), remaining: Address);
             sched_getaffinity = 123, plain, $crate::time::sleep::sched_getaffinity, (pid: Int, bytes: Uint, mask: Out(8));
             sched_yield = 124, plain, $crate::time::sleep::sched_yield, ();
+            rt_sigprocmask = 135, plain, $crate::process::mask::rt_sigprocmask, (how: Int, new: InOptional(8), old: OutOptional(8), bytes: Size);
             getresuid = 148, plain, $crate::process::credentials::getresuid, (real: Out(4), effective: Out(4), saved: Out(4));
             getresgid = 150, plain, $crate::process::credentials::getresgid, (real: Out(4), effective: Out(4), saved: Out(4));
             times = 153, plain, $crate::time::clock::times, (times: OutOptional(32));

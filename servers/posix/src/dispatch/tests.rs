@@ -76,6 +76,8 @@ fn good(row: &Row, kind: Kind, position: usize) -> u64 {
         ("write" | "writev", Kind::Fd) => 1,
         ("readv" | "writev", Kind::Size) => 2,
         ("clone3", Kind::Size) => 88,
+        ("rt_sigprocmask", Kind::Size) => 8,
+        ("rt_sigprocmask", Kind::Int) => 2,
         ("pread64", Kind::Size) if position == 3 => 0,
         // A wait for a word that has not the value is answered by EAGAIN before its time-out matters.
         ("futex", Kind::Hex) => 128,
@@ -168,6 +170,21 @@ fn every_pointer_argument_refuses_every_bad_value() {
         }
     }
     assert!(tried > 200, "only {tried} tried");
+}
+
+/// The buffers that a vector names are checked as the vector is.
+#[test]
+fn every_buffer_of_a_vector_refuses_every_bad_value() {
+    for (number, written) in [(65, true), (66, false)] {
+        for bad in EVERY_BAD.into_iter().filter(|bad| written || *bad != Bad::ReadOnly) {
+            let mut driver = prepared();
+            driver.poke(SCRATCH + 0x9000, &address(bad).to_le_bytes());
+            let fd = if written { 3 } else { 1 };
+            let result = driver.result(number, [fd, SCRATCH + 0x9000, 2, 0, 0, 0]);
+            let expected = if bad == Bad::NextPage { Ok(1) } else { Err(Errno::EFAULT) };
+            assert_eq!(result, expected, "{number} {bad:?}");
+        }
+    }
 }
 
 #[test]

@@ -107,7 +107,8 @@ impl<H: Host> View<'_, H> {
             None => frames.take_zeroed(self.host).ok_or(Refused::OutOfMemory)?,
         };
         if let Some(replaced) = self.space.pages.insert(page, frame) {
-            // The kernel still maps it until the caller maps the new frame: one call, no program in between.
+            // The kernel may still map it until the caller maps the new frame: no program runs in between,
+            // and that call cannot fail, because a page that is mapped has its table.
             frames.release(replaced);
         }
         Ok(frame)

@@ -123,8 +123,10 @@ impl<H: Host> View<'_, H> {
             return Err(Errno::EACCES);
         }
         self.check_commit(sharing, protection, range)?;
+        // What the new area replaces makes room for it; nothing is taken away before that is clear.
+        let replaced: u64 = self.space.areas.parts(range).map(|area| area.range.pages()).sum();
+        self.check_room(pages - replaced)?;
         self.unmap(range)?;
-        self.check_room(pages)?;
         let backing = match (request.file, sharing) {
             (Some(file), _) => {
                 self.memory.objects.share(file.object, pages);

@@ -358,7 +358,7 @@ fn check(world: &World) {
         let write = rights.contains(crate::host::PageRights::WRITE);
         assert!(!write || area.protection.contains(Protection::WRITE));
         let shared = area.sharing == super::area::Sharing::Shared;
-        assert!(!write || shared || world.memory.frames.is_exclusive(frame));
+        assert!(!write || shared || world.memory.frames.is_exclusive(frame), "not is_exclusive");
         assert!(!area.protection.is_empty());
     }
     let pages: u64 = world.space.areas.iter().map(|area| area.range.pages()).sum();
@@ -383,4 +383,29 @@ proptest! {
         prop_assert!(world.memory.objects.is_empty());
         prop_assert_eq!(world.host.tables_left, 10_000);
     }
+}
+
+/// Planted: a private page that somebody else holds too, mapped for stores.
+#[test]
+#[should_panic(expected = "is_exclusive")]
+fn the_check_finds_a_shared_page_that_takes_stores() {
+    let mut world = World::new(64);
+    let at = world.map(0, 1, RW, PRIVATE).unwrap();
+    assert_eq!(world.peek(at), Some(0));
+    let page = Page::of(at);
+    let frame = world.space.pages.get(page).unwrap();
+    let entry = super::space::single(page, &world.memory, frame, crate::host::PageRights::WRITE);
+    world.host.map_many(SpaceId(1), &[entry]).unwrap();
+    check(&world);
+}
+
+/// Planted: an area that goes before its mappings.
+#[test]
+#[should_panic(expected = "mapped outside of any area")]
+fn the_check_finds_a_mapping_that_outlives_its_area() {
+    let mut world = World::new(64);
+    let at = world.map(0, 2, RW, PRIVATE).unwrap();
+    assert!(world.poke(at, 1));
+    world.space.areas.remove(PageRange::new(Page::of(at), 2), |_| {});
+    check(&world);
 }

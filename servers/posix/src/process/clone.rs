@@ -152,7 +152,7 @@ fn create<H: Host>(server: &mut Server<H>, request: &Request) -> Result<Flow, Er
     let current = server.current()?;
     let context = server.free_contexts.pop().ok_or(Errno::EAGAIN)?;
     let parent = server.thread()?;
-    let (parent_context, name) = (parent.context, parent.name);
+    let (parent_context, name, mask) = (parent.context, parent.name, parent.mask);
     let registers = child_registers(server.host.registers(parent_context), request);
     let child = Thread {
         tid: super::Pid(0),
@@ -162,6 +162,7 @@ fn create<H: Host>(server: &mut Server<H>, request: &Request) -> Result<Flow, Er
         call: None,
         clear_child_tid: if flags.contains(CloneFlags::CHILD_CLEARTID) { request.child_tid } else { 0 },
         robust_list: 0,
+        mask,
         name,
     };
     let Some((thread, tid)) = server.add_thread(child) else {

@@ -6,6 +6,7 @@ pub mod exit;
 pub mod fault;
 pub mod identity;
 pub mod limits;
+pub mod mask;
 pub mod numbers;
 pub mod robust;
 pub mod schedule;
@@ -58,6 +59,8 @@ pub struct Thread {
     pub clear_child_tid: u64,
     /// The list of robust futexes that it registered; 0 for none.
     pub robust_list: u64,
+    /// The signals that it holds off, signal n at bit n - 1.
+    pub mask: u64,
     /// Its name (prctl PR_SET_NAME), ended by zeros.
     pub name: [u8; 16],
 }

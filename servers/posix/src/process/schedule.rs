@@ -1,4 +1,16 @@
 //! Which thread is entered next, and what the clock has to do with it.
+//!
+//! What the machine's entries do (C-25: four of them):
+//! - *system call*: indexes [`crate::dispatch::entries::Entries`] by `$a7` (beyond its length: the last entry,
+//!   which is unknown too) and does what the [`crate::dispatch::entries::Answer`] says;
+//! - *fault*: calls [`Posix::faulted`] with what the context holds;
+//! - *interrupted*: takes the rings' news in ([`Server::input_ready`], [`Server::output_ready`]), then calls
+//!   [`Posix::interrupted`];
+//! - the host's own fault belongs to the copy routines and never comes here.
+//!
+//! All but the first end in a [`Next`]. While it is `Idle` the machine calls [`Server::clear_ahead`] until that
+//! says no, waits for its notification, calls [`Server::alarm`] and takes the rings' news in, and calls
+//! [`Posix::schedule`] again. [`Server::events`] has the programs that ended.
 
 use super::ThreadId;
 use crate::executor::cx::{Call, Place};

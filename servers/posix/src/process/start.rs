@@ -59,6 +59,7 @@ impl<H: Host> Server<H> {
                 call: None,
                 clear_child_tid: 0,
                 robust_list: 0,
+                mask: 0,
                 name: prepared.name,
             };
             let added = self.add_thread(thread);

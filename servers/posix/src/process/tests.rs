@@ -194,6 +194,44 @@ fn a_lone_program_has_no_alarm_and_two_share_the_processor() {
     assert!(driver.server().host.alarms_armed >= 3);
 }
 
+#[test]
+fn a_mask_is_kept_by_each_thread() {
+    let mut driver = Driver::with_scratch();
+    driver.poke(SCRATCH, &u64::MAX.to_le_bytes());
+    assert_eq!(driver.call(135, [0, SCRATCH, SCRATCH + 8, 8, 0, 0]), Some(0));
+    assert_eq!(driver.peek_word(SCRATCH + 8), 0);
+    assert_eq!(driver.call(135, [9, 0, SCRATCH + 8, 8, 0, 0]), Some(0));
+    assert_eq!(driver.peek_word(SCRATCH + 8), !(1 << 8 | 1 << 18));
+    assert_eq!(driver.result(135, [9, SCRATCH, 0, 8, 0, 0]), Err(Errno::EINVAL));
+    assert_eq!(driver.result(135, [0, SCRATCH, 0, 16, 0, 0]), Err(Errno::EINVAL));
+    driver.clone_thread(SCRATCH + 0x8000, SCRATCH + 0x100);
+    driver.poke(SCRATCH, &1_u64.to_le_bytes());
+    assert_eq!(driver.call(135, [1, SCRATCH, 0, 8, 0, 0]), Some(0));
+    driver.call(124, [0; 6]);
+    assert_eq!(driver.call(135, [0, 0, SCRATCH + 8, 8, 0, 0]), Some(0));
+    assert_eq!(driver.peek_word(SCRATCH + 8) & 1, 1, "the child has its parent's mask as it was");
+}
+
+/// execve by another than the first thread: it becomes the process, the others end, even in their waits.
+#[test]
+fn execve_leaves_one_thread_with_the_processs_number() {
+    let mut driver = Driver::with_scratch();
+    let waits = driver.server().waits.in_use();
+    driver.poke(SCRATCH, b"/bin/program\0");
+    driver.clone_thread(SCRATCH + 0x8000, SCRATCH + 0x100);
+    assert_eq!(driver.call(98, [SCRATCH + 0x200, 128, 0, 0, 0, 0]), None);
+    assert_eq!(driver.call(178, [0; 6]), Some(2));
+    assert_eq!(driver.call(221, [SCRATCH, 0, 0, 0, 0, 0]), None);
+    assert_eq!((driver.call(178, [0; 6]), driver.call(172, [0; 6])), (Some(1), Some(1)));
+    let context = driver.context().unwrap();
+    let server = driver.server();
+    assert_eq!(server.host.context(context).identity.tid, 1);
+    assert_eq!((server.threads.len(), server.waits.in_use()), (1, waits));
+    driver.call(94, [0; 6]);
+    assert_eq!(driver.next, Next::Finished);
+    assert_eq!(driver.server().free_contexts.len(), 16);
+}
+
 /// Idle time is no program's processor time.
 #[test]
 fn processor_time_is_charged_to_who_ran() {

@@ -33,11 +33,11 @@ impl<H: Host> View<'_, H> {
     /// [`Short`] at the first byte that the program could not read itself.
     pub fn read_bytes(&mut self, from: UserSlice, into: &mut [u8]) -> Result<(), Short> {
         let bytes = into.len().min(to_usize(from.bytes()));
-        let mut done = 0;
-        while let Some(rest) = into.get_mut(done..bytes).filter(|rest| !rest.is_empty()) {
-            match self.host.copy_in(from.address() + to_u64(done), rest) {
+        let mut progress = Progress::default();
+        while let Some(rest) = into.get_mut(progress.done..bytes).filter(|rest| !rest.is_empty()) {
+            match self.host.copy_in(from.address() + to_u64(progress.done), rest) {
                 Ok(()) => break,
-                Err(stop) => done = self.go_on(from, done, stop, Access::Load)?,
+                Err(stop) => self.go_on(from, &mut progress, stop, Access::Load)?,
             }
         }
         Ok(())
@@ -49,11 +49,11 @@ impl<H: Host> View<'_, H> {
     /// [`Short`] at the first byte that the program could not write itself.
     pub fn write_bytes(&mut self, from: &[u8], to: UserSlice) -> Result<(), Short> {
         let bytes = from.len().min(to_usize(to.bytes()));
-        let mut done = 0;
-        while let Some(rest) = from.get(done..bytes).filter(|rest| !rest.is_empty()) {
-            match self.host.copy_out(rest, to.address() + to_u64(done)) {
+        let mut progress = Progress::default();
+        while let Some(rest) = from.get(progress.done..bytes).filter(|rest| !rest.is_empty()) {
+            match self.host.copy_out(rest, to.address() + to_u64(progress.done)) {
                 Ok(()) => break,
-                Err(stop) => done = self.go_on(to, done, stop, Access::Store)?,
+                Err(stop) => self.go_on(to, &mut progress, stop, Access::Store)?,
             }
         }
         Ok(())
@@ -65,11 +65,11 @@ impl<H: Host> View<'_, H> {
     /// [`Short`] at the first byte that the program could not write itself.
     pub fn write_zeros(&mut self, to: UserSlice) -> Result<(), Short> {
         let bytes = to_usize(to.bytes());
-        let mut done = 0;
-        while done < bytes {
-            match self.host.zero_out(to.address() + to_u64(done), bytes - done) {
+        let mut progress = Progress::default();
+        while progress.done < bytes {
+            match self.host.zero_out(to.address() + to_u64(progress.done), bytes - progress.done) {
                 Ok(()) => break,
-                Err(stop) => done = self.go_on(to, done, stop, Access::Store)?,
+                Err(stop) => self.go_on(to, &mut progress, stop, Access::Store)?,
             }
         }
         Ok(())
@@ -160,17 +160,29 @@ impl<H: Host> View<'_, H> {
         Ok(())
     }
 
-    /// Resolves the fault that a copy stopped at; returns where to go on.
+    /// Resolves the fault that a copy stopped at, so that it can go on from there.
     fn go_on(
         &mut self,
         slice: UserSlice,
-        before: usize,
+        progress: &mut Progress,
         stop: CopyStop,
         access: Access,
-    ) -> Result<usize, Short> {
-        let done = before + stop.done;
+    ) -> Result<(), Short> {
+        let done = progress.done + stop.done;
+        let again = progress.resolved.replace(done) == Some(done);
+        progress.done = done;
         let address = slice.address() + to_u64(done);
-        self.resolve(address, access).map_err(|_| Short { done })?;
-        Ok(done)
+        // A page that was resolved and is still not there must not be asked for for ever.
+        if again || self.resolve(address, access).is_err() {
+            return Err(Short { done });
+        }
+        Ok(())
     }
+}
+
+/// How far a copy has come, and the byte at which a fault was resolved last.
+#[derive(Debug, Default)]
+struct Progress {
+    done: usize,
+    resolved: Option<usize>,
 }

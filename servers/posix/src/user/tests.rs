@@ -73,3 +73,12 @@ fn a_string_ends_before_a_hole_or_is_refused() {
     assert_eq!(view.read_string(at, 4096, &mut text), Err(Errno::EFAULT));
     assert_eq!(view.read_string(u64::MAX - 3, 4096, &mut text), Err(Errno::EFAULT));
 }
+
+/// Planted: a copy from an address that nobody checked. The mock ends the test, as every test here relies on.
+#[test]
+#[should_panic(expected = "on a program's behalf")]
+fn the_mock_finds_an_unchecked_pointer() {
+    use crate::host::Host;
+    let mut world = World::new(64);
+    let _ = world.host.copy_in(0xffff_8000_0000_0000, &mut [0]);
+}
