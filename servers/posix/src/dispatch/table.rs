@@ -40,13 +40,13 @@ pub struct Row {
 macro_rules! for_each_linux_call {
     ($callback:ident) => {
         $callback! {
-            dup = 23, plain, $crate::file::descriptor::dup, (fd: Fd);
-            dup3 = 24, plain, $crate::file::descriptor::dup3, (old: Fd, new: Fd, flags: Hex);
+            dup = 23, plain, $crate::file::duplicate::dup, (fd: Fd);
+            dup3 = 24, plain, $crate::file::duplicate::dup3, (old: Fd, new: Fd, flags: Hex);
             fcntl = 25, plain, $crate::file::control::fcntl, (fd: Fd, command: Int, argument: Hex);
             ioctl = 29, plain, $crate::file::control::ioctl, (fd: Fd, request: Hex, argument: Address);
             faccessat = 48, plain, $crate::file::open::faccessat, (directory: DirFd, path: Path, mode: Octal);
             openat = 56, plain, $crate::file::open::openat, (directory: DirFd, path: Path, flags: Octal, mode: Octal);
-            close = 57, plain, $crate::file::descriptor::close, (fd: Fd);
+            close = 57, plain, $crate::file::duplicate::close, (fd: Fd);
             getdents64 = 61, plain, $crate::file::directory::getdents64, (fd: Fd, entries: BufferOut(2), bytes: Size);
             lseek = 62, plain, $crate::file::transfer::lseek, (fd: Fd, offset: Size, whence: Uint);
             read = 63, plain, $crate::file::transfer::read [wait: $crate::file::transfer::read_waiting], (fd: Fd, buffer: BufferOut(2), bytes: Size);

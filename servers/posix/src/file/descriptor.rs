@@ -1,14 +1,13 @@
-//! Descriptors and open files; dup and close.
+//! Descriptors and open files.
 
 use super::Files;
 use super::tree::NodeId;
 use crate::Errno;
 use crate::define_id;
-use crate::dispatch::Arguments;
 use crate::host::{Host, Stream};
 use crate::memory::area::Protection;
 use crate::memory::mmap::{MappedFile, Readable};
-use crate::number::{index, low_i32, low_u32, to_usize};
+use crate::number::{index, low_u32, to_usize};
 use crate::server::Server;
 use alloc::vec::Vec;
 
@@ -42,7 +41,7 @@ pub struct OpenFile {
     /// Where reading goes on.
     pub offset: u64,
     /// Descriptors that name it.
-    references: u32,
+    pub(super) references: u32,
 }
 
 /// A descriptor.
@@ -130,13 +129,18 @@ impl Descriptors {
         self.table.get_mut(index(fd))?.as_mut()
     }
 
+    /// Takes a descriptor away.
+    pub(super) fn take(&mut self, fd: u32) -> Option<Descriptor> {
+        self.table.get_mut(index(fd))?.take()
+    }
+
     /// The lowest free number from `from` to below `end`.
     fn lowest(&self, from: u32, end: u64) -> Option<u32> {
         let end = u32::try_from(end.min(1 << 20)).ok()?;
         (from..end).find(|fd| self.get(*fd).is_none())
     }
 
-    fn put(&mut self, fd: u32, descriptor: Descriptor) -> Option<Descriptor> {
+    pub(super) fn put(&mut self, fd: u32, descriptor: Descriptor) -> Option<Descriptor> {
         if self.table.len() <= index(fd) {
             self.table.resize(index(fd) + 1, None);
         }
@@ -182,7 +186,7 @@ impl Files {
         }
     }
 
-    fn release(&mut self, open: OpenId) {
+    pub(super) fn release(&mut self, open: OpenId) {
         let Some(file) = self.open.get_mut(open) else { return };
         file.references = file.references.saturating_sub(1);
         if file.references == 0 {
@@ -263,46 +267,6 @@ impl<H: Host> Server<H> {
         let readable = if file.is_readable() { Readable::Yes } else { Readable::No };
         Ok(MappedFile { object, shared_most, readable })
     }
-}
-
-/// close(2).
-pub fn close<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let id = server.process()?.descriptors;
-    let table = server.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
-    let place = table.table.get_mut(index(low_u32(arguments.word(0)))).ok_or(Errno::EBADF)?;
-    let descriptor = place.take().ok_or(Errno::EBADF)?;
-    server.files.release(descriptor.open);
-    Ok(0)
-}
-
-/// dup(2).
-pub fn dup<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let open = server.descriptor(arguments.word(0))?.open;
-    server.add_descriptor(open, OnExec::Keep, 0)
-}
-
-/// dup3(2).
-pub fn dup3<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let [old, new, bits, ..] = arguments.words();
-    let bits = low_u32(bits);
-    if bits & !flags::CLOEXEC != 0 || low_u32(old) == low_u32(new) {
-        return Err(Errno::EINVAL);
-    }
-    let new = u32::try_from(low_i32(new)).map_err(|_| Errno::EBADF)?;
-    if u64::from(new) >= server.process()?.limits.files() {
-        return Err(Errno::EBADF);
-    }
-    let open = server.descriptor(old)?.open;
-    let on_exec = if bits & flags::CLOEXEC != 0 { OnExec::Close } else { OnExec::Keep };
-    if let Some(file) = server.files.open.get_mut(open) {
-        file.references += 1;
-    }
-    let id = server.process()?.descriptors;
-    let table = server.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
-    if let Some(replaced) = table.put(new, Descriptor { open, on_exec }) {
-        server.files.release(replaced.open);
-    }
-    Ok(u64::from(new))
 }
 
 /// A length that a call moves at most: Linux's MAX_RW_COUNT.

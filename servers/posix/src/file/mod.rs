@@ -7,9 +7,12 @@ pub mod control;
 pub mod cpio;
 pub mod descriptor;
 pub mod directory;
+pub mod duplicate;
 pub mod open;
 pub mod path;
+mod pieces;
 pub mod status;
+mod stream;
 pub mod transfer;
 pub mod tree;
 

@@ -3,72 +3,16 @@
 //! A call is answered at once if everything can be moved now; else it waits, and its `async fn` moves all of
 //! it from the start. What is moved before an error is the result, as Linux has it.
 
-use super::descriptor::{OpenFile, OpenKind, flags, most_moved};
+use super::descriptor::{OpenFile, OpenKind, flags};
+use super::pieces::{Pieces, so_far};
+use super::stream::{Written, read_input, write_piece};
 use super::tree::Content;
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
-use crate::host::{Host, Input, Stream};
+use crate::host::Host;
 use crate::number::{low_u32, to_usize};
 use crate::server::Server;
-use crate::user::{UserPtr, UserSlice};
-use alloc::vec::Vec;
-use arrayvec::ArrayVec;
-
-/// Bytes that pass through the server's stack at once on their way to or from a ring.
-const PIECE: usize = 512;
-/// Pieces of a readv or writev that need no allocation.
-const FEW: usize = 8;
-/// Linux's UIO_MAXIOV.
-const MOST_PIECES: u64 = 1024;
-
-/// The places that a call moves bytes to or from, in order.
-#[derive(Debug, Default)]
-struct Pieces {
-    few: ArrayVec<UserSlice, FEW>,
-    more: Vec<UserSlice>,
-    bytes: u64,
-}
-
-impl Pieces {
-    fn one(address: u64, bytes: u64) -> Result<Self, Errno> {
-        let mut pieces = Self::default();
-        pieces.push(UserSlice::new(address, bytes)?);
-        Ok(pieces)
-    }
-
-    /// Reads a vector of `struct iovec`.
-    fn vector<H: Host>(server: &mut Server<H>, address: u64, count: u64) -> Result<Self, Errno> {
-        if count > MOST_PIECES {
-            return Err(Errno::EINVAL);
-        }
-        let mut pieces = Self::default();
-        let mut view = server.view()?;
-        for number in 0..count {
-            let place = address.wrapping_add(number * 16);
-            let [base, bytes] = view.read(UserPtr::<[u64; 2]>::new(place)?)?;
-            if bytes.cast_signed() < 0 {
-                return Err(Errno::EINVAL);
-            }
-            pieces.push(UserSlice::new(base, bytes)?);
-        }
-        Ok(pieces)
-    }
-
-    /// Adds a piece, as far as one call may move it.
-    fn push(&mut self, piece: UserSlice) {
-        let room = most_moved(u64::MAX) as u64 - self.bytes;
-        let piece = piece.first(room);
-        self.bytes += piece.bytes();
-        if !piece.is_empty() && self.few.try_push(piece).is_err() {
-            self.more.push(piece);
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = UserSlice> {
-        self.few.iter().chain(&self.more).copied()
-    }
-}
 
 /// read(2).
 pub fn read<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
@@ -206,60 +150,6 @@ async fn read_later<H: Host>(cx: &Cx<H>, pieces: Pieces) -> Result<u64, Errno> {
     }
 }
 
-/// Reads a node of the tree at an offset.
-fn read_node<H: Host>(
-    server: &mut Server<H>,
-    kind: OpenKind,
-    offset: u64,
-    pieces: &Pieces,
-) -> Result<u64, Errno> {
-    let OpenKind::Node(node) = kind else { return Err(Errno::EINVAL) };
-    let bytes = match server.files.tree.get(node).map(|node| &node.content) {
-        Some(Content::File(bytes, _)) => *bytes,
-        Some(Content::Directory(_)) => return Err(Errno::EISDIR),
-        _ => return Err(Errno::EINVAL),
-    };
-    let mut rest = bytes.get(to_usize(offset)..).unwrap_or_default();
-    let mut done = 0;
-    let mut view = server.view()?;
-    for piece in pieces.iter() {
-        let part = rest.get(..to_usize(piece.bytes())).unwrap_or(rest);
-        if let Err(short) = view.write_bytes(part, piece) {
-            return so_far(done + short.done as u64);
-        }
-        done += part.len() as u64;
-        rest = rest.get(part.len()..).unwrap_or_default();
-    }
-    Ok(done)
-}
-
-/// Reads standard input; `None` when nothing is there yet.
-fn read_input<H: Host>(server: &mut Server<H>, pieces: &Pieces) -> Result<Option<u64>, Errno> {
-    let mut done = 0;
-    for mut piece in pieces.iter() {
-        while !piece.is_empty() {
-            let mut buffer = [0; PIECE];
-            let wanted = to_usize(piece.bytes()).min(PIECE);
-            let Some(part) = buffer.get_mut(..wanted) else { break };
-            let read = match server.host.peek_input(part) {
-                Input::Bytes(read) => read.min(wanted),
-                Input::Empty if done == 0 => return Ok(None),
-                Input::Empty | Input::End => return Ok(Some(done)),
-            };
-            let part = part.get(..read).unwrap_or_default();
-            // What did not reach the program stays in the ring.
-            let written = server.view()?.write_bytes(part, piece);
-            server.host.take_input(written.map_or_else(|short| short.done, |()| read));
-            if let Err(short) = written {
-                return so_far(done + short.done as u64).map(Some);
-            }
-            done += read as u64;
-            piece = piece.after(read as u64);
-        }
-    }
-    Ok(Some(done))
-}
-
 fn write_now<H: Host>(server: &mut Server<H>, file: OpenFile, pieces: &Pieces) -> Result<Flow, Errno> {
     let stream = match file.kind {
         OpenKind::Output(stream) => stream,
@@ -308,40 +198,29 @@ async fn write_later<H: Host>(cx: &Cx<H>, arguments: Arguments, pieces: Pieces) 
     }
     Ok(done)
 }
-
-/// What became of a piece.
-#[derive(Clone, Copy, Debug)]
-enum Written {
-    /// All of it went into the ring.
-    All,
-    /// The ring is full after so many bytes.
-    Full(u64),
-    /// The program's memory ended after so many bytes.
-    Fault(u64),
-}
-
-fn write_piece<H: Host>(server: &mut Server<H>, stream: Stream, piece: UserSlice) -> Result<Written, Errno> {
-    let mut rest = piece;
-    while !rest.is_empty() {
-        let mut buffer = [0; PIECE];
-        let room = server.host.stream_room(stream);
-        let wanted = to_usize(rest.bytes()).min(PIECE).min(room);
-        if wanted == 0 {
-            return Ok(Written::Full(piece.bytes() - rest.bytes()));
+/// Reads a node of the tree at an offset.
+fn read_node<H: Host>(
+    server: &mut Server<H>,
+    kind: OpenKind,
+    offset: u64,
+    pieces: &Pieces,
+) -> Result<u64, Errno> {
+    let OpenKind::Node(node) = kind else { return Err(Errno::EINVAL) };
+    let bytes = match server.files.tree.get(node).map(|node| &node.content) {
+        Some(Content::File(bytes, _)) => *bytes,
+        Some(Content::Directory(_)) => return Err(Errno::EISDIR),
+        _ => return Err(Errno::EINVAL),
+    };
+    let mut rest = bytes.get(to_usize(offset)..).unwrap_or_default();
+    let mut done = 0;
+    let mut view = server.view()?;
+    for piece in pieces.iter() {
+        let part = rest.get(..to_usize(piece.bytes())).unwrap_or(rest);
+        if let Err(short) = view.write_bytes(part, piece) {
+            return so_far(done + short.done as u64);
         }
-        let Some(part) = buffer.get_mut(..wanted) else { break };
-        let read = server.view()?.read_bytes(rest, part);
-        let bytes = read.map_or_else(|short| short.done, |()| wanted);
-        let taken = server.host.write_stream(stream, part.get(..bytes).unwrap_or_default());
-        rest = rest.after(taken as u64);
-        if read.is_err() {
-            return Ok(Written::Fault(piece.bytes() - rest.bytes()));
-        }
+        done += part.len() as u64;
+        rest = rest.get(part.len()..).unwrap_or_default();
     }
-    Ok(Written::All)
-}
-
-/// What was moved before memory ended, or EFAULT when that is nothing.
-fn so_far(bytes: u64) -> Result<u64, Errno> {
-    if bytes == 0 { Err(Errno::EFAULT) } else { Ok(bytes) }
+    Ok(done)
 }

@@ -1,0 +1,68 @@
+//! The places in a program's memory that one call moves bytes to or from.
+
+use super::descriptor::most_moved;
+use crate::Errno;
+use crate::host::Host;
+use crate::server::Server;
+use crate::user::{UserPtr, UserSlice};
+use alloc::vec::Vec;
+use arrayvec::ArrayVec;
+
+/// Pieces of a readv or writev that need no allocation.
+const FEW: usize = 8;
+/// Linux's UIO_MAXIOV.
+const MOST_PIECES: u64 = 1024;
+
+/// The places that a call moves bytes to or from, in order.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    few: ArrayVec<UserSlice, FEW>,
+    more: Vec<UserSlice>,
+    /// Bytes of all pieces together.
+    pub(super) bytes: u64,
+}
+
+impl Pieces {
+    pub(super) fn one(address: u64, bytes: u64) -> Result<Self, Errno> {
+        let mut pieces = Self::default();
+        pieces.push(UserSlice::new(address, bytes)?);
+        Ok(pieces)
+    }
+
+    /// Reads a vector of `struct iovec`.
+    pub(super) fn vector<H: Host>(server: &mut Server<H>, address: u64, count: u64) -> Result<Self, Errno> {
+        if count > MOST_PIECES {
+            return Err(Errno::EINVAL);
+        }
+        let mut pieces = Self::default();
+        let mut view = server.view()?;
+        for number in 0..count {
+            let place = address.wrapping_add(number * 16);
+            let [base, bytes] = view.read(UserPtr::<[u64; 2]>::new(place)?)?;
+            if bytes.cast_signed() < 0 {
+                return Err(Errno::EINVAL);
+            }
+            pieces.push(UserSlice::new(base, bytes)?);
+        }
+        Ok(pieces)
+    }
+
+    /// Adds a piece, as far as one call may move it.
+    fn push(&mut self, piece: UserSlice) {
+        let room = most_moved(u64::MAX) as u64 - self.bytes;
+        let piece = piece.first(room);
+        self.bytes += piece.bytes();
+        if !piece.is_empty() && self.few.try_push(piece).is_err() {
+            self.more.push(piece);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = UserSlice> {
+        self.few.iter().chain(&self.more).copied()
+    }
+}
+
+/// What was moved before memory ended, or EFAULT when that is nothing.
+pub(super) fn so_far(bytes: u64) -> Result<u64, Errno> {
+    if bytes == 0 { Err(Errno::EFAULT) } else { Ok(bytes) }
+}

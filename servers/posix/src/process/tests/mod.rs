@@ -1,0 +1,4 @@
+//! Threads and processes.
+
+mod life;
+mod running;
