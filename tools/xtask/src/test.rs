@@ -3,6 +3,7 @@
 //! A kind of test is a module here; each adds what it did to the [`Tally`].
 
 mod boots;
+mod crash;
 mod figures;
 mod guest;
 mod host;
@@ -70,6 +71,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
     match programs {
         Ok(programs) => {
             guest::run(shell, workspace, &programs, &selection, &mut tally);
+            crash::run(shell, workspace, &programs, &selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, &programs, &selection, &mut tally);
         }
