@@ -39,6 +39,7 @@ macro_rules! for_each_error {
             NoSchedContext = 29, "The thread has no scheduling context, and this needs one.";
             Busy = 30, "In use by another core, thread or request; try again.";
             NeedsSync = 31, "The context's vector state lives on another core, which must bring it to memory first (C-30).";
+            NeedTable = 32, "The VSpace's stock has too few page tables; GiveTables gives it more (C-41).";
         }
     };
 }

@@ -65,13 +65,13 @@ macro_rules! for_each_invocation {
             AsidPoolAssign: AsidPool.Assign = 0xa01, built, caps(vspace), words() -> (), [InvalidCapability, NoAsid, AlreadyBound], "Gives a lower-half VSpace an identifier, without which nothing runs in it.";
 
             PageTableMap: PageTable.Map = 0xb01, built, caps(vspace), words(address) -> (), [InvalidCapability, NoAsid, AlreadyMapped, RangeError], "Puts the table at the first missing level of `address`.";
-            PageTableUnmap: PageTable.Unmap = 0xb02, built, caps(), words() -> (), [NotMapped], "Takes an empty or filled table out of its space.";
+            PageTableUnmap: PageTable.Unmap = 0xb02, built, caps(), words() -> (), [NotMapped, InvalidState], "Takes an empty or filled table out of its space, or a free one back out of a stock (C-41).";
             FrameMap: Frame.Map = 0xc01, built, caps(vspace), words(address, rights, attributes) -> (), [InvalidCapability, NoAsid, AlreadyMapped, NoPageTable, AlignmentError, RangeError, InvalidArgument], "Maps the frame; attribute 0 forbids execution, 1 makes it uncached.";
             FrameUnmap: Frame.Unmap = 0xc02, built, caps(), words() -> (), [NotMapped], "Unmaps the frame.";
             FrameGetAddress: Frame.GetAddress = 0xc03, built, caps(), words() -> (physical_address), [], "The frame's physical address.";
-            VSpaceBindWindow: VSpace.BindWindow = 0xd01, planned, caps(frame), words(slot) -> (), [NotImplemented], "Gives the space a window Frame (C-41).";
-            VSpaceGiveTables: VSpace.GiveTables = 0xd02, planned, caps(table), words() -> (), [NotImplemented], "Gives page tables to the stock (C-41).";
-            VSpaceMapMany: VSpace.MapMany = 0xd03, planned, caps(), words(count, first, second) -> (done), [NotImplemented], "Maps, unmaps or protects in bulk (C-41).";
+            VSpaceBindWindow: VSpace.BindWindow = 0xd01, built, caps(frame), words(window) -> (), [InvalidCapability, MissingRight, RangeError, AlreadyBound, NoAsid, InvalidState], "Binds a Frame as window 0 to 7; a null capability takes the window away, with all that it shows (C-41).";
+            VSpaceGiveTables: VSpace.GiveTables = 0xd02, built, caps(root), words(index, depth, count) -> (done), [RangeError, LookupFailed, InvalidCapability, AlreadyMapped, NoAsid, InvalidState], "Gives the PageTables in consecutive slots to the stock; a refusal's word 0 is how many were given.";
+            VSpaceMapMany: VSpace.MapMany = 0xd03, built, caps(), words(entries, first, second) -> (done, pages), [RangeError, NoIpcBuffer, InvalidArgument, NotBound, MissingRight, AlreadyMapped, NoPageTable, NeedTable, NoAsid, InvalidState], "Maps, protects or unmaps runs of pages: `entries` of the IPC buffer's list, or 0 and the one in the words. Answers entries done and pages of the next, in a refusal too; it may stop early (C-41).";
 
             IrqControlGet: IrqControl.Get = 0xe01, built, caps(root), words(irq, index, depth) -> (), [RangeError, AlreadyBound, LookupFailed, SlotOccupied], "Makes the handler of one interrupt line.";
             IrqHandlerAck: IrqHandler.Ack = 0xf01, built, caps(), words() -> (), [], "Lets the interrupt come again.";

@@ -6,6 +6,7 @@ use std::mem::offset_of;
 
 use abi::boot_info::{self, BootInfo, SelfTests, SlotRange, UntypedDescription};
 use abi::context::{self, Context, Width};
+use abi::mapping::{self, Access, MapEntry, Operation};
 use abi::message::{self, IpcBuffer};
 use abi::object::ObjectSize;
 use abi::ring::{self, ConsoleEntry, RingHeader};
@@ -158,6 +159,7 @@ fn layouts(out: &mut String) -> std::fmt::Result {
         fcsr,
         vector
     );
+    layout!(out, MapEntry, first, second);
     layout!(out, RingHeader, head, producer_sleeps, tail, consumer_sleeps);
     layout!(out, ConsoleEntry, line, length, text);
     writeln!(
@@ -166,6 +168,18 @@ fn layouts(out: &mut String) -> std::fmt::Result {
         1 << context::ENTRY_BITS,
         context::enter::VECTOR_CHANGED,
         Width::ALL.map(|width| format!("{width:?} {}", width as u64)).join(", ")
+    )?;
+    let operations =
+        [Operation::Map, Operation::Protect, Operation::Unmap].map(|it| format!("{it:?} {}", it as u64));
+    let access =
+        [("READ", Access::READ), ("READ_WRITE", Access::READ_WRITE), ("READ_EXECUTE", Access::READ_EXECUTE)];
+    writeln!(
+        out,
+        "MapEntry: page 39:0, count 55:40, operation 57:56 ({}), access 60:58 ({}); page in the window 55:0, window 63:56. At most {} in a list; {} windows.",
+        operations.join(", "),
+        access.map(|(name, access)| format!("{name} {}", access.bits())).join(", "),
+        mapping::MAX_ENTRIES,
+        mapping::WINDOWS
     )?;
     writeln!(out, "Ring entries: {} bytes, {} of text.", ring::ENTRY_BYTES, ring::ENTRY_TEXT_BYTES)?;
     writeln!(

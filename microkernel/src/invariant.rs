@@ -21,6 +21,8 @@ use crate::kernel::Kernel;
 use crate::object::host::{self, Host};
 use crate::object::store::Ref;
 use crate::object::thread::{TCB_SLOTS, Tcb};
+use crate::object::window;
+use abi::mapping::WINDOWS;
 
 /// A filled slot, as a check sees it.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +98,7 @@ fn container(cap: &Cap) -> Vec<Ref<Slot>> {
             let last = base.element((1 << (size_bits - SLOT_BITS)) - 1);
             return host_slots(base.cast(), *size_bits).chain([last]).collect();
         }
+        Cap::VSpace(space) => (window::slot(*space, 0), WINDOWS as u64),
         _ => return Vec::new(),
     };
     (0..count).map(|index| base.element(index)).collect()

@@ -78,6 +78,8 @@ pub struct AsidTable {
     pub hardware: [Option<Ref<VSpace>>; HARDWARE_ASIDS],
     /// Where the search for the next to lend or steal begins.
     pub next: usize,
+    /// Stocks of page tables that there have been: each has a number of its own for ever.
+    pub stocks: u64,
 }
 
 /// The kernel: a machine, its cores, and what all share. Everything else lies in objects.
@@ -144,6 +146,7 @@ impl<M: Machine> Kernel<M> {
                 upper: [None; UPPER_SPACES],
                 hardware: [None; HARDWARE_ASIDS],
                 next: 1,
+                stocks: 0,
             },
             irq_slots: own.irq_slots,
             irq_taken: 0,

@@ -99,10 +99,12 @@ pub enum Place {
     Host = 2,
     /// One context of a Host: its address space.
     Context = 3,
+    /// The windows of a VSpace (C-41): a Frame takes along what the space shows of it.
+    Window = 4,
 }
 
 impl Place {
-    const ALL: [Self; 4] = [Self::CNode, Self::Tcb, Self::Host, Self::Context];
+    const ALL: [Self; 5] = [Self::CNode, Self::Tcb, Self::Host, Self::Context, Self::Window];
 }
 
 impl Slot {
@@ -272,6 +274,15 @@ pub enum Cap {
         /// Where it is mapped.
         mapping: Option<Mapping>,
     },
+    /// A page table that was given to a stock (C-41).
+    GivenTable {
+        /// The table.
+        table: Ref<PageTable>,
+        /// The space's identifier from its pool.
+        asid: u16,
+        /// Which stock: see [`crate::object::stock::Stock::id`].
+        stock: u64,
+    },
     /// Memory to map.
     Frame(FrameCap),
     /// An address space.
@@ -317,7 +328,7 @@ impl Cap {
             Self::SchedControl(_) => ObjectType::SchedControl,
             Self::AsidControl => ObjectType::AsidControl,
             Self::AsidPool(_) => ObjectType::AsidPool,
-            Self::PageTable { .. } => ObjectType::PageTable,
+            Self::PageTable { .. } | Self::GivenTable { .. } => ObjectType::PageTable,
             Self::Frame(_) => ObjectType::Frame,
             Self::VSpace(_) => ObjectType::VSpace,
             Self::IrqControl => ObjectType::IrqControl,

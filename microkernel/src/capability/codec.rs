@@ -10,6 +10,7 @@
 //! | Endpoint, Notification | badge |
 //! | PageTable, Frame | size bits 5:0 (0 for tables), device 6, mapped 7, ASID 23:8, page number 57:24 (its top bit: upper half) |
 //! | Host | size bits 5:0 |
+//! | PageTable in a stock | ASID 23:8, stock 62:24, 63 set |
 //! | SchedControl, IrqHandler | number of the core, of the line |
 //! | Zombie | radix 5:0 (63: a Tcb, 32 and on: a Host's size bits), slots that remain 63:6 |
 
@@ -68,6 +69,8 @@ const GUARD_VALUE: Field = field(12, 52);
 const MAPPED: Field = field(7, 1);
 const ASID: Field = field(8, 16);
 const PAGE_NUMBER: Field = field(24, 34);
+const STOCK: Field = field(24, 39);
+const GIVEN: Field = field(63, 1);
 const ZOMBIE_REMAINING: Field = field(6, 58);
 
 impl Slot {
@@ -117,6 +120,9 @@ pub fn encode(cap: Cap) -> (u64, u64) {
         Cap::AsidControl => (tag::ASID_CONTROL, 0),
         Cap::AsidPool(pool) => (pool.raw() | tag::ASID_POOL, 0),
         Cap::PageTable { table, mapping } => (table.raw() | tag::PAGE_TABLE, encode_mapping(mapping)),
+        Cap::GivenTable { table, asid, stock } => {
+            (table.raw() | tag::PAGE_TABLE, GIVEN.put(1) | ASID.put(asid.into()) | STOCK.put(stock))
+        }
         Cap::Frame(frame) => (
             frame.base.0 | tag::FRAME | frame.rights.intersection(Rights::READ_WRITE).raw(),
             SIZE_BITS.put(frame.size_bits.into())
@@ -158,6 +164,9 @@ pub fn decode(object: u64, data: u64) -> Cap {
         tag::TCB => Cap::Tcb(object.cast()),
         tag::SCHED_CONTEXT => Cap::SchedContext(object.cast()),
         tag::ASID_POOL => Cap::AsidPool(object.cast()),
+        tag::PAGE_TABLE if GIVEN.get(data) != 0 => {
+            Cap::GivenTable { table: object.cast(), asid: asid(data), stock: STOCK.get(data) }
+        }
         tag::PAGE_TABLE => Cap::PageTable { table: object.cast(), mapping: decode_mapping(data) },
         tag::VSPACE => Cap::VSpace(object.cast()),
         tag::HOST => Cap::Host { host: object.cast(), size_bits: SIZE_BITS.get_u8(data) },
@@ -235,12 +244,15 @@ fn encode_mapping(mapping: Option<Mapping>) -> u64 {
 }
 
 fn decode_mapping(data: u64) -> Option<Mapping> {
-    let [low, high, ..] = ASID.get(data).to_le_bytes();
     let address = PAGE_NUMBER.get(data) << PAGE_BITS;
     // Bit 47 stands for all above it.
     let upper = if address < abi::LOWER_HALF_END { 0 } else { abi::UPPER_HALF_START };
-    (MAPPED.get(data) != 0)
-        .then(|| Mapping { asid: u16::from_le_bytes([low, high]), address: VirtAddr(upper | address) })
+    (MAPPED.get(data) != 0).then(|| Mapping { asid: asid(data), address: VirtAddr(upper | address) })
+}
+
+fn asid(data: u64) -> u16 {
+    let [low, high, ..] = ASID.get(data).to_le_bytes();
+    u16::from_le_bytes([low, high])
 }
 
 fn decode_zombie(object: Ref<Slot>, data: u64) -> Cap {

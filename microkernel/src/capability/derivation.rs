@@ -60,7 +60,7 @@ impl Slot {
 /// Tells the object that mirrors the slot that it changed.
 fn changed<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) {
     match k.get(slot).place() {
-        Place::CNode => {}
+        Place::CNode | Place::Window => {}
         Place::Tcb => {
             if let Some(thread) = Ref::from_raw(slot.raw() & !(size_of::<Tcb>() as u64 - 1)) {
                 thread::slots_changed(k, thread);
@@ -240,7 +240,9 @@ pub fn derive<M: Machine>(k: &Kernel<M>, slot: Ref<Slot>, cap: Cap) -> Result<Ca
         Cap::Null => Err(Error::SlotEmpty.into()),
         Cap::Untyped(_) if has_children(k, slot) => Err(Error::RevokeFirst.into()),
         Cap::Frame(frame) => Ok(Cap::Frame(FrameCap { mapping: None, ..frame })),
-        Cap::IrqControl | Cap::PageTable { .. } | Cap::Zombie { .. } => Err(Error::IllegalOperation.into()),
+        Cap::IrqControl | Cap::PageTable { .. } | Cap::GivenTable { .. } | Cap::Zombie { .. } => {
+            Err(Error::IllegalOperation.into())
+        }
         cap => Ok(cap),
     }
 }

@@ -2,7 +2,7 @@
 
 use abi::object::SLOT_BITS;
 
-use super::cap::{Cap, Slot, ZombieKind};
+use super::cap::{Cap, Place, Slot, ZombieKind};
 use super::codec::tcb_slots;
 use super::derivation::is_final;
 use crate::arch::Machine;
@@ -11,7 +11,8 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::{self, TCB_SLOTS};
 use crate::object::{
-    asid, endpoint, frame, host, interrupt, notification, page_table, reply, sched_context, vspace,
+    asid, endpoint, frame, host, interrupt, notification, page_table, reply, sched_context, stock, vspace,
+    window,
 };
 
 /// Ends what the capability in `slot` alone holds up, and answers what stays in the slot: nothing, or the
@@ -21,8 +22,12 @@ use crate::object::{
 pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result<Cap, Failure> {
     let cap = k.get(slot).cap();
     if let Cap::Frame(frame) = cap {
-        // Each capability has a mapping of its own.
-        frame::finalise(k, &frame)?;
+        if k.get(slot).place() == Place::Window {
+            window::finalise(k, slot, &frame)?;
+        } else {
+            // Each capability has a mapping of its own.
+            frame::finalise(k, &frame)?;
+        }
         return Ok(Cap::Null);
     }
     if !is_final(k, slot) {
@@ -46,10 +51,10 @@ pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result
             page_table::finalise(k, table, mapping);
             Ok(Cap::Null)
         }
-        Cap::VSpace(space) => {
-            vspace::finalise(k, space);
-            Ok(Cap::Null)
+        Cap::GivenTable { table, asid, stock } => {
+            stock::finalise_table(k, table, asid, stock).map(|()| Cap::Null)
         }
+        Cap::VSpace(space) => vspace::finalise(k, space).map(|()| Cap::Null),
         Cap::IrqHandler(line) => interrupt::finalise(k, line).map(|()| Cap::Null),
         Cap::Endpoint { endpoint, .. } => endpoint::finalise(k, endpoint).map(|()| Cap::Null),
         Cap::Notification { notification, .. } => notification::finalise(k, notification).map(|()| Cap::Null),

@@ -208,6 +208,7 @@ pub fn release<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) {
     let object = k.get(space);
     let hardware = HardwareAsid(object.hardware_asid.replace(0));
     let identifier = object.asid.replace(0);
+    object.stock.id.set(0);
     if let Some(entry) = identifier.checked_sub(1).and_then(|identifier| pool_entry(k, identifier)) {
         entry.set(None);
     }

@@ -87,6 +87,7 @@ pub fn create<M: Machine>(k: &Kernel<M>, plan: &Blueprint) -> Option<Cap> {
             let space: Ref<VSpace> = base.cast();
             let root = core::mem::offset_of!(VSpace, root) as u64;
             k.get(space).root_address.set(plan.base.offset(root).physical().0);
+            k.get(space).windows.iter().for_each(|slot| slot.set_place(Place::Window));
             Cap::VSpace(space)
         }
         ObjectType::Host => {

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::asid;
 use crate::object::stale::Stale;
+use crate::object::stock::{self, Tables};
 use crate::object::store::Ref;
 use crate::object::translation::{Attributes, Entry, Level, Place, Stop, walk};
 use crate::object::vspace::{self, VSpace};
@@ -194,6 +195,7 @@ impl Run {
         new: impl Fn(Level, Leaf, Entry) -> Option<Entry>,
     ) -> Result<(), Failure> {
         let level = self.first.level;
+        let (mut filled, mut emptied) = (0, 0);
         let mut stale = Stale::default();
         let mut result = Ok(());
         for number in 0..self.count {
@@ -203,11 +205,16 @@ impl Run {
             if let Some(entry) = new(level, leaf, old).filter(|entry| *entry != old) {
                 table.set_entry(leaf.index, entry);
                 stale.note(level, leaf.address, old);
+                filled += u64::from(old.is_nothing());
+                emptied += u64::from(entry.is_nothing());
             }
             result = self.give_way(k, number);
             if result.is_err() {
                 break;
             }
+        }
+        if stock::recount(k, space, level, self.address, filled, emptied) == Tables::Returned {
+            stale.note_everything();
         }
         stale.flush(k, space);
         result

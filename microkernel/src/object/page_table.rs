@@ -15,11 +15,11 @@ use crate::arch::Machine;
 use crate::capability::cap::{Cap, Mapping};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
-use crate::object::asid;
 use crate::object::stale::Stale;
 use crate::object::store::Ref;
 use crate::object::translation::{Content, Entry, Level, Place, Stop, walk};
 use crate::object::vspace::{self, VSpace};
+use crate::object::{asid, stock};
 use crate::syscall::invoke::{Answer, Arguments, Target};
 
 /// Entries in a table.
@@ -52,12 +52,17 @@ impl PageTable {
     ///
     /// Eight at a time, so that a whole table is looked through in one bounded step (C-3).
     pub fn is_empty(&self, first: u64, count: u64) -> bool {
-        let end = first.saturating_add(count).min(ENTRIES as u64);
-        let range = usize::try_from(first).unwrap_or(ENTRIES)..usize::try_from(end).unwrap_or(ENTRIES);
-        let entries = self.entries.get(range).unwrap_or_default();
+        let entries = self.range(first, count);
         entries
             .chunks(8)
             .all(|chunk| Entry(chunk.iter().fold(0, |all, entry| all | entry.get())).is_nothing())
+    }
+
+    /// The `count` entries from `first` on, as far as there are so many.
+    pub fn range(&self, first: u64, count: u64) -> &[Cell<u64>] {
+        let end = first.saturating_add(count).min(ENTRIES as u64);
+        let range = usize::try_from(first).unwrap_or(ENTRIES)..usize::try_from(end).unwrap_or(ENTRIES);
+        self.entries.get(range).unwrap_or_default()
     }
 
     /// Writes the same to every entry, eight at a time (C-3).
@@ -91,8 +96,15 @@ pub fn invoke<M: Machine>(
     method: Method,
     arguments: &Arguments,
 ) -> Result<Answer, Failure> {
-    let Cap::PageTable { table, mapping } = target.cap else {
-        return Err(Error::IllegalOperation.into());
+    let (table, mapping) = match target.cap {
+        Cap::PageTable { table, mapping } => (table, mapping),
+        Cap::GivenTable { table, asid, stock } if method == Method::PageTableUnmap => {
+            stock::take_back(k, table, asid, stock)?;
+            k.get(target.slot).set_cap(Cap::PageTable { table, mapping: None });
+            return Ok(Answer::default());
+        }
+        Cap::GivenTable { .. } => return Err(Error::AlreadyMapped.into()),
+        _ => return Err(Error::IllegalOperation.into()),
     };
     match method {
         Method::PageTableMap => {
@@ -104,6 +116,7 @@ pub fn invoke<M: Machine>(
                 k.get(table).fill(nothing);
             }
             k.get(map.place.table).set_entry(map.place.index, Entry::table(table));
+            stock::recount(k, space, map.place.level, map.mapping.address, 1, 0);
             // Nothing becomes stale: what was cached as missing is as invalid in the empty table.
             k.get(target.slot).set_cap(Cap::PageTable { table, mapping: Some(map.mapping) });
         }
@@ -150,6 +163,7 @@ pub fn finalise<M: Machine>(k: &mut Kernel<M>, table: Ref<PageTable>, mapping: O
     let Some(space) = asid::space_of(k, &mapping) else { return };
     let Some(place) = find(k, vspace::root(space), table, mapping.address) else { return };
     k.get(place.table).set_entry(place.index, Entry::EMPTY);
+    stock::recount(k, space, place.level, mapping.address, 0, 1);
     let mut stale = Stale::default();
     stale.note_everything();
     stale.flush(k, space);

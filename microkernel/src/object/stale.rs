@@ -41,6 +41,20 @@ impl Stale {
         }
     }
 
+    /// Notes that pages from `first` on, `count` of them, were changed.
+    pub fn note_pages(&mut self, first: VirtAddr, count: u64) {
+        let pair = 2 * Level::Last.bytes();
+        let (mut address, end) = (first.0 & !(pair - 1), first.0 + count * Level::Last.bytes());
+        while address < end && !self.everything {
+            if self.pairs.last() != Some(&VirtAddr(address))
+                && self.pairs.try_push(VirtAddr(address)).is_err()
+            {
+                self.note_everything();
+            }
+            address += pair;
+        }
+    }
+
     /// Notes that a table with whatever it held was taken away.
     pub fn note_everything(&mut self) {
         self.everything = true;

@@ -43,6 +43,13 @@ pub mod bit {
     pub const WRITABLE: u64 = 1 << 8;
     /// The physical address, of a table or of a leaf.
     pub const ADDRESS: u64 = (1 << 48) - (1 << super::PAGE_BITS);
+    /// In an entry that leads to a table of the space's stock: how many of the table's entries are filled.
+    /// (Hardware looks at no bit above the address: Linux keeps its own addresses there.)
+    pub const FILLED: u64 = 0xfff << FILLED_SHIFT;
+    /// Where the number begins.
+    pub const FILLED_SHIFT: u32 = 48;
+    /// In an entry that leads to a table: it is one of the space's stock (C-41).
+    pub const STOCK: u64 = 1 << 60;
     /// No loads.
     pub const NO_READ: u64 = 1 << 61;
     /// No fetches.
@@ -160,6 +167,27 @@ impl Entry {
         Self(table.address().physical().0)
     }
 
+    /// An entry that leads to an empty table of the stock.
+    pub const fn stock_table(table: Ref<PageTable>) -> Self {
+        Self(Self::table(table).0 | bit::STOCK)
+    }
+
+    /// True for an entry that leads to a table of the stock.
+    pub const fn is_stock(self) -> bool {
+        self.0 & bit::STOCK != 0
+    }
+
+    /// How many entries of the stock's table behind this are filled.
+    pub const fn filled(self) -> u64 {
+        (self.0 & bit::FILLED) >> bit::FILLED_SHIFT
+    }
+
+    /// The same after some of the table's entries were filled and some emptied.
+    pub const fn recounted(self, filled: u64, emptied: u64) -> Self {
+        let change = filled.wrapping_sub(emptied) << bit::FILLED_SHIFT;
+        Self(self.0 & !bit::FILLED | self.0.wrapping_add(change) & bit::FILLED)
+    }
+
     /// A leaf on `level` for PLV3. `rights` hold READ, and WRITE if it may be written.
     ///
     /// V and D are set from the start, and P and W with them: neither this kernel nor a hardware walker
@@ -197,6 +225,26 @@ impl Entry {
             Some(table) if !is_leaf => Content::Table(table),
             _ => Content::Leaf(address),
         }
+    }
+
+    /// The table that this entry of a root leads to.
+    pub const fn next_table(self) -> Option<Ref<PageTable>> {
+        match self.content(Level::Root) {
+            Content::Table(table) => Some(table),
+            Content::Empty | Content::Leaf(_) => None,
+        }
+    }
+
+    /// The same leaf with the access that another has.
+    #[must_use]
+    pub const fn with_access_of(self, other: Self) -> Self {
+        const ACCESS: u64 = bit::DIRTY | bit::WRITABLE | bit::NO_EXECUTE;
+        Self(self.0 & !ACCESS | other.0 & ACCESS)
+    }
+
+    /// True for a leaf of the last level that leads into the `bytes` of memory from `base` on.
+    pub const fn is_leaf_within(self, base: PhysAddr, bytes: u64) -> bool {
+        self.0 & bit::VALID != 0 && (self.0 & bit::ADDRESS).wrapping_sub(base.0) < bytes
     }
 
     /// True for a leaf of `memory` on `level`.

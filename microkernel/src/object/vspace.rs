@@ -10,25 +10,29 @@
 use core::cell::Cell;
 use core::mem::offset_of;
 
-use abi::{Error, LOWER_HALF_END, UPPER_HALF_START};
+use abi::mapping::WINDOWS;
+use abi::{Error, LOWER_HALF_END, Method, UPPER_HALF_START};
 
 use crate::address::VirtAddr;
 use crate::arch::Machine;
 use crate::capability::cap::{Cap, Slot};
+use crate::capability::derivation;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
-use crate::object::asid;
 use crate::object::host::Host;
 use crate::object::page_table::PageTable;
+use crate::object::stock::{self, Stock};
 use crate::object::store::Ref;
 use crate::object::translation::Half;
+use crate::object::{asid, map_many, window};
+use crate::syscall::invoke::{Answer, Arguments, Target};
 
 /// An address space: what belongs to it, and behind that its root table.
 ///
 /// The first two words are what a switch loads: `hardware_asid` is 0 while the space has no hardware
 /// identifier (none assigned, or stolen), and sends the hot path to the slow one (C-11).
 #[derive(Debug)]
-#[repr(C, align(16384))]
+#[repr(C, align(32768))]
 pub struct VSpace {
     /// The hardware identifier, 1 to 1023, or 0.
     pub hardware_asid: Cell<u64>,
@@ -38,15 +42,24 @@ pub struct VSpace {
     pub asid: Cell<u64>,
     /// 0 until the first assignment makes it lower (1) or upper (2) (C-43).
     pub half: Cell<u64>,
+    /// The Frames that MapMany shows pages of (C-41): capabilities of their own, so that revoking one unbinds it.
+    pub windows: [Slot; WINDOWS],
+    /// The stock of page tables.
+    pub stock: Stock,
+    /// How far the space was looked through for what shows a window that is going: a page number plus 1; 0 for a
+    /// window that is not.
+    pub swept: [Cell<u64>; WINDOWS],
     /// Whose a lower space is, for its life (C-43): see [`Owner`]; 0 until it is first used.
     pub owner: Cell<u64>,
-    /// For windows and the stock of tables (C-41).
-    pub reserved: [Cell<u64>; 2043],
+    /// Unused.
+    pub reserved: [Cell<u64>; 1999],
     /// The root table.
     pub root: PageTable,
 }
 
-const _: () = assert!(size_of::<VSpace>() == 1 << 15);
+// So that a window's slot leads to its space.
+const _: () = assert!(size_of::<VSpace>() == 1 << 15 && align_of::<VSpace>() == 1 << 15);
+const _: () = assert!(offset_of!(VSpace, root) == 1 << 14);
 
 /// [`VSpace::half`] of a space whose half is not decided.
 pub const HALF_NONE: u64 = 0;
@@ -121,6 +134,33 @@ pub fn check_address<M: Machine>(
     }
 }
 
+/// Decodes and invokes a method on a VSpace's capability.
+///
+/// # Errors
+///
+/// As the method's row says.
+pub fn invoke<M: Machine>(
+    k: &mut Kernel<M>,
+    target: &Target,
+    method: Method,
+    arguments: &Arguments,
+) -> Result<Answer, Failure> {
+    let Cap::VSpace(space) = target.cap else {
+        return Err(Error::IllegalOperation.into());
+    };
+    // An upper half is built page by page, before its host runs (C-44).
+    if half(k, space) == Half::Upper {
+        return Err(Error::InvalidState.into());
+    }
+    let asid = identifier(k, space, 0)?;
+    match method {
+        Method::VSpaceBindWindow => window::bind(k, space, arguments),
+        Method::VSpaceGiveTables => stock::give(k, space, asid, arguments),
+        Method::VSpaceMapMany => map_many::invoke(k, target.thread, space, arguments),
+        _ => Err(Error::IllegalOperation.into()),
+    }
+}
+
 /// The space's root table.
 pub const fn root(space: Ref<VSpace>) -> Ref<PageTable> {
     const ELEMENTS: u64 = (offset_of!(VSpace, root) / size_of::<PageTable>()) as u64;
@@ -179,7 +219,16 @@ pub fn leave<M: Machine>(k: &mut Kernel<M>) {
 /// Ends a space with its last capability: its identifiers are free again.
 ///
 /// Tables and frames that were mapped in it keep records that find nothing, or another space in which
-/// their entries are not.
-pub fn finalise<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) {
+/// their entries are not. Its windows are only let go of: nothing is translated through its tables any
+/// longer. What was in its stock belongs to those who gave it.
+///
+/// # Errors
+///
+/// Preempted: the space is dead, some windows are still bound.
+pub fn finalise<M: Machine>(k: &mut Kernel<M>, space: Ref<VSpace>) -> Result<(), Failure> {
     asid::release(k, space);
+    for number in 0..WINDOWS as u64 {
+        derivation::delete(k, window::slot(space, number))?;
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use crate::object::store::Ref;
 use crate::object::thread::Tcb;
 use crate::object::{
     asid, cnode, debug, frame, host, interrupt, page_table, sched_context, sched_control, thread, untyped,
+    vspace,
 };
 
 /// Carries out the method that the label of `info` names, on the capability in `slot`, for `thread`.
@@ -66,6 +67,8 @@ pub const fn effect(method: Method) -> Effect {
         | Method::FrameGetAddress
         | Method::AsidControlMakePool
         | Method::AsidPoolAssign
+        | Method::VSpaceGiveTables
+        | Method::VSpaceMapMany
         | Method::IrqControlGet
         | Method::IrqHandlerAck
         | Method::DebugPutChar
@@ -86,7 +89,8 @@ fn dispatch<M: Machine>(
         Cap::CNode { .. } => cnode::invoke(k, target, method, arguments),
         Cap::AsidControl => asid::invoke_control(k, method, arguments),
         Cap::AsidPool(_) => asid::invoke_pool(k, target, method, arguments),
-        Cap::PageTable { .. } => page_table::invoke(k, target, method, arguments),
+        Cap::VSpace(_) => vspace::invoke(k, target, method, arguments),
+        Cap::PageTable { .. } | Cap::GivenTable { .. } => page_table::invoke(k, target, method, arguments),
         Cap::Frame(_) => frame::invoke(k, target, method, arguments),
         Cap::IrqControl => interrupt::invoke_control(k, target, method, arguments),
         Cap::IrqHandler(_) => interrupt::invoke_handler(k, target, method, arguments),

@@ -8,3 +8,5 @@ mod mapping;
 mod model;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod windows;

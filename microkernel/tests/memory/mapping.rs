@@ -357,7 +357,7 @@ fn a_deleted_space_is_left_and_its_identifiers_are_free() {
     let (space, other) = (world.space(), world.bare_space());
     let space = world.space_ref(space);
     vspace::activate(&mut world.k, Some(space));
-    vspace::finalise(&mut world.k, space);
+    vspace::finalise(&mut world.k, space).unwrap();
     assert_eq!(world.k.machine.space.0, world.k.empty_root);
     assert_eq!(world.take_flushes(), [(1, None)]);
     world.call(POOL, Method::AsidPoolAssign, &[other], &[]).unwrap();

@@ -338,7 +338,7 @@ impl Run {
                 self.model.remake(space);
                 let cap = self.spaces[space];
                 let space = self.world.space_ref(cap);
-                vspace::finalise(&mut self.world.k, space);
+                vspace::finalise(&mut self.world.k, space).unwrap();
                 self.world.k.machine.clear(space.address(), 1 << 15);
                 (Ok(()), self.call(POOL, Method::AsidPoolAssign, &[cap], &[]))
             }

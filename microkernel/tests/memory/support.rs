@@ -2,8 +2,9 @@
 
 use std::vec::Vec;
 
+use abi::mapping::MapEntry;
 use abi::message::REGISTERS;
-use abi::{MessageInfo, Method, Rights};
+use abi::{MessageInfo, Method, ObjectType, Rights};
 use microkernel::address::{PhysAddr, WindowAddr};
 use microkernel::arch::Machine;
 use microkernel::arch::mock::{MEMORY_BASE, MockMachine};
@@ -12,6 +13,7 @@ use microkernel::capability::derivation;
 use microkernel::failure::{Failure, Refusal};
 use microkernel::kernel::{Kernel, OwnMemory};
 use microkernel::object::asid::AsidPool;
+use microkernel::object::create::{Blueprint, create};
 use microkernel::object::notification::Notification;
 use microkernel::object::page_table::PageTable;
 use microkernel::object::store::Ref;
@@ -140,8 +142,11 @@ impl World {
 
     /// A VSpace without an identifier.
     pub(crate) fn bare_space(&mut self) -> u64 {
-        let space = self.object();
-        self.add(Cap::VSpace(space))
+        let base = self.object::<VSpace>().address();
+        let plan =
+            Blueprint { object_type: ObjectType::VSpace, size_bits: 15, base, is_device: false, clean: 0 };
+        let space = create(&self.k, &plan).unwrap();
+        self.add(space)
     }
 
     pub(crate) fn space(&mut self) -> u64 {
@@ -166,6 +171,27 @@ impl World {
         self.next_frame = start + (1 << size_bits);
         let base = PhysAddr(start).in_window();
         self.add(Cap::Frame(FrameCap { base, size_bits, is_device, rights, mapping: None }))
+    }
+
+    /// Puts an entry of MapMany's list into the caller's buffer.
+    pub(crate) fn list(&self, index: u64, entry: MapEntry) {
+        let place = self.buffer.offset(abi::message::LIST_OFFSET as u64 + 16 * index);
+        self.k.machine.store(place, entry.first);
+        self.k.machine.store(place.offset(8), entry.second);
+    }
+
+    /// MapMany with one entry in registers.
+    pub(crate) fn map_many(&mut self, space: u64, entry: MapEntry) -> Result<Vec<u64>, Failure> {
+        self.call(space, Method::VSpaceMapMany, &[], &[0, entry.first, entry.second])
+    }
+
+    /// Gives a space this many new tables; the first one's number.
+    pub(crate) fn give_tables(&mut self, space: u64, count: u64) -> u64 {
+        let tables: Vec<u64> = (0..count).map(|_| self.table()).collect();
+        let first = tables.first().copied().unwrap_or(0);
+        let given = self.call(space, Method::VSpaceGiveTables, &[CNODE], &[first, 64, count]);
+        assert_eq!(given, Ok(vec![count]));
+        first
     }
 
     pub(crate) fn untyped(&mut self, size_bits: u8) -> u64 {
@@ -204,7 +230,8 @@ impl World {
                 (36 | 25, 0) => return (0, 14),
                 (14, leaf) => return (leaf, 14),
                 (25, leaf) if leaf & 1 << 6 != 0 => return (leaf, 25),
-                _ => table = entry,
+                // Above the address are counts of the kernel's own.
+                _ => table = entry & 0xffff_ffff_c000,
             }
         }
         unreachable!("the last level ends the walk")

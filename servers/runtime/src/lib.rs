@@ -15,6 +15,7 @@ extern crate std;
 pub mod device;
 pub mod error;
 pub mod log;
+pub mod mapping;
 pub mod mark;
 pub mod memory;
 pub mod message;

@@ -8,7 +8,8 @@
 
 use core::ptr::NonNull;
 
-use abi::message::{IpcBuffer, MAX_CAPS, MAX_WORDS, REGISTER_WORDS, ReceiveSlot};
+use abi::mapping::{MAX_ENTRIES, MapEntry};
+use abi::message::{IpcBuffer, LIST_OFFSET, MAX_CAPS, MAX_WORDS, REGISTER_WORDS, ReceiveSlot};
 use abi::{CPtr, Error, MessageInfo};
 
 use crate::error::InvocationError;
@@ -53,6 +54,15 @@ impl Buffer {
     pub fn set_receive(&self, slot: ReceiveSlot) {
         for (offset, word) in [slot.root, slot.index, slot.depth].into_iter().enumerate() {
             self.write(MAX_WORDS + MAX_CAPS + offset, word);
+        }
+    }
+
+    /// Sets an entry of MapMany's list, 0 to 63 (C-41).
+    pub fn set_map_entry(&self, index: usize, entry: MapEntry) {
+        if index < MAX_ENTRIES {
+            let first = LIST_OFFSET / size_of::<u64>() + 2 * index;
+            self.write(first, entry.first);
+            self.write(first + 1, entry.second);
         }
     }
 

@@ -39,6 +39,9 @@ macro_rules! answer_type {
     ($value:ident) => {
         u64
     };
+    ($first:ident $second:ident) => {
+        (u64, u64)
+    };
 }
 
 macro_rules! answer_value {
@@ -49,6 +52,10 @@ macro_rules! answer_value {
     ($words:ident $value:ident) => {{
         let [$value, ..] = $words;
         Ok($value)
+    }};
+    ($words:ident $first:ident $second:ident) => {{
+        let [$first, $second, ..] = $words;
+        Ok(($first, $second))
     }};
 }
 
@@ -71,7 +78,7 @@ macro_rules! define_method {
 }
 
 macro_rules! define_named_method {
-    ($row:ident $object:ident $method:ident ($($cap:ident)*) ($($word:ident)*) ($($value:ident)?) $doc:literal) => {
+    ($row:ident $object:ident $method:ident ($($cap:ident)*) ($($word:ident)*) ($($value:ident)*) $doc:literal) => {
         impl $object {
             #[doc = $doc]
             ///
@@ -82,9 +89,9 @@ macro_rules! define_named_method {
                 self,
                 $($cap: impl Into<CPtr>,)*
                 $($word: u64,)*
-            ) -> Result<answer_type!($($value)?), InvocationError> {
+            ) -> Result<answer_type!($($value)*), InvocationError> {
                 let words = invoke(self.0, Method::$row, &[$($cap.into()),*], &[$($word),*])?;
-                answer_value!(words $($value)?)
+                answer_value!(words $($value)*)
             }
         }
     };

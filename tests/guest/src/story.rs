@@ -17,6 +17,7 @@ mod restarts;
 mod servers;
 mod switches;
 mod transfer;
+mod windows;
 
 use crate::kit::failure::Outcome;
 use crate::kit::stage::Stage;
@@ -53,6 +54,7 @@ pub(crate) const ALL: &[&[Story]] = &[
     restarts::STORIES,
     memory::STORIES,
     mapping::STORIES,
+    windows::STORIES,
     cancelled::STORIES,
     linked::STORIES,
     leaks::STORIES,

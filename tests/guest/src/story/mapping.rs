@@ -9,7 +9,7 @@ use runtime::trap::NO_WORDS;
 
 use super::memory::Word;
 use super::stories;
-use crate::kit::assistant::Role;
+use crate::kit::assistant::{Entry, Role};
 use crate::kit::failure::{Failure, Outcome, equal, holds, refused};
 use crate::kit::fault::Heard;
 use crate::kit::shared::{Cell, rest};
@@ -68,12 +68,29 @@ extern "C" fn read(address: u64, _: u64, _: u64, _: u64) -> ! {
     rest()
 }
 
+/// Writes a word.
+pub(super) extern "C" fn write(address: u64, _: u64, _: u64, _: u64) -> ! {
+    Word::at(address).set(1);
+    Cell(0).add(1);
+    rest()
+}
+
 /// Whether a thread in `space` can read `address`.
-fn is_mapped(stage: &mut Stage, space: VSpace, address: u64) -> Result<bool, Failure> {
+pub(super) fn is_mapped(stage: &mut Stage, space: VSpace, address: u64) -> Result<bool, Failure> {
+    is_accessible(stage, space, read, address)
+}
+
+/// Whether a thread in `space` can do with `address` what `access` does.
+pub(super) fn is_accessible(
+    stage: &mut Stage,
+    space: VSpace,
+    access: Entry,
+    address: u64,
+) -> Result<bool, Failure> {
     let (endpoint, reply) = (stage.endpoint()?, stage.reply()?);
     let before = Cell(0).get();
-    let reader =
-        stage.start(Role::ABOVE.in_space(space).with_handler(endpoint.0), read, [address, 0, 0, 0])?;
+    let role = Role::ABOVE.in_space(space).with_handler(endpoint.0);
+    let reader = stage.start(role, access, [address, 0, 0, 0])?;
     if Cell(0).get() != before {
         return Ok(true);
     }
