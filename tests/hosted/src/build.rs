@@ -6,16 +6,29 @@ use miette::{IntoDiagnostic, Result, WrapErr};
 use packages::compiler::{Compiler, Recipe};
 use packages::loong64::Loong64;
 
-use crate::manifest::{Manifest, Origin, Program};
+use crate::manifest::{GUEST_FOLDER, Manifest, Origin, Program};
 
 /// A file for the guest's root file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFile {
-    /// Where it lies here; a symbolic link is one there too.
-    pub source: PathBuf,
     /// Where it lies in the guest.
     pub place: PathBuf,
+    /// What lies there.
+    pub content: Content,
 }
+
+/// What a file of the guest's is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The same as this file here.
+    File(PathBuf),
+    /// A symbolic link to this.
+    Link(PathBuf),
+}
+
+/// Where Debian's packages, which have everything below `/usr`, expect links.
+const ROOT_LINKS: [(&str, &str); 4] =
+    [("/bin", "usr/bin"), ("/sbin", "usr/sbin"), ("/lib", "usr/lib"), ("/lib64", "usr/lib64")];
 
 /// Provides what a program is in the guest: itself, and all that its package needs.
 ///
@@ -38,7 +51,7 @@ pub fn files(
             let recipe = Recipe { sources: &sources, headers: &headers, options, linking: *linking };
             let built = folder.join(&program.name);
             compiler.build(loong64.shell(), &recipe, &built).wrap_err_with(explain)?;
-            Ok(vec![GuestFile { source: built, place: PathBuf::from(&program.place) }])
+            Ok(vec![GuestFile { place: PathBuf::from(&program.place), content: Content::File(built) }])
         }
         Origin::Package { package } => {
             let packages = loong64.with_dependencies(package).wrap_err_with(explain)?;
@@ -51,7 +64,7 @@ pub fn files(
     }
 }
 
-/// Provides the files of every program in a manifest, in the manifest's order.
+/// Provides everything that a manifest's tests need; of two files at one place the first is meant.
 ///
 /// # Errors
 /// As for [`files`].
@@ -62,7 +75,26 @@ pub fn all_files(
     folder: &Path,
 ) -> Result<Vec<GuestFile>> {
     let each = manifest.programs.iter().map(|program| files(loong64, compiler, program, folder));
-    Ok(each.collect::<Result<Vec<_>>>()?.concat())
+    let mut files = each.collect::<Result<Vec<_>>>()?.concat();
+    let scripts = crate::folder().join("scripts");
+    for entry in std::fs::read_dir(scripts).into_diagnostic()? {
+        let entry = entry.into_diagnostic()?;
+        let place = Path::new(GUEST_FOLDER).join("scripts").join(entry.file_name());
+        files.push(GuestFile { place, content: Content::File(entry.path()) });
+    }
+    for program in &manifest.programs {
+        let place = Path::new(&program.place);
+        let target = PathBuf::from(place.file_name().unwrap_or_default());
+        files.extend(program.links.iter().map(|link| GuestFile {
+            place: place.with_file_name(link),
+            content: Content::Link(target.clone()),
+        }));
+    }
+    files.extend(ROOT_LINKS.map(|(place, target)| GuestFile {
+        place: PathBuf::from(place),
+        content: Content::Link(PathBuf::from(target)),
+    }));
+    Ok(files)
 }
 
 /// Documentation is not needed to run a program, and is half of some packages.
@@ -73,10 +105,13 @@ fn add_folder(root: &Path, folder: &Path, files: &mut Vec<GuestFile>) -> Result<
         let source = entry.into_diagnostic()?.path();
         let inside = source.strip_prefix(root).unwrap_or(&source).to_path_buf();
         if LEFT_OUT.iter().any(|left_out| inside == Path::new(left_out)) {
-        } else if source.is_dir() && !source.is_symlink() {
+        } else if source.is_symlink() {
+            let target = std::fs::read_link(&source).into_diagnostic()?;
+            files.push(GuestFile { place: Path::new("/").join(inside), content: Content::Link(target) });
+        } else if source.is_dir() {
             add_folder(root, &source, files)?;
         } else {
-            files.push(GuestFile { place: Path::new("/").join(inside), source });
+            files.push(GuestFile { place: Path::new("/").join(inside), content: Content::File(source) });
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use packages::compiler::Linking;
 use serde::Deserialize;
 
 /// Where programs lie in the guest, unless their packages say otherwise.
-const GUEST_FOLDER: &str = "/hosted";
+pub(crate) const GUEST_FOLDER: &str = "/hosted";
 
 /// How long a test may take if it does not say.
 const TIME_LIMIT_S: u64 = 20;
@@ -22,6 +22,8 @@ pub struct Program {
     pub origin: Origin,
     /// Where it lies in the guest.
     pub place: String,
+    /// Further names for it, in its folder.
+    pub links: Vec<String>,
 }
 
 /// Where a program comes from.
@@ -168,6 +170,9 @@ struct Entry {
     package: Option<String>,
     /// Where it lies in the guest; a package's own place must be told.
     place: Option<String>,
+    /// Further names for it, in its folder.
+    #[serde(default)]
+    links: Vec<String>,
     #[serde(default)]
     linking: LinkingName,
     #[serde(default)]
@@ -185,6 +190,12 @@ struct Entry {
     /// One test for each word, which is its argument and part of its name.
     #[serde(default)]
     each: Vec<String>,
+    /// One test for each of these files of `scripts/`, for a program that is a shell.
+    #[serde(default)]
+    scripts: Vec<String>,
+    /// The words that make it a shell.
+    #[serde(default)]
+    shell: Vec<String>,
 }
 
 #[derive(Clone, Default, Deserialize)]
@@ -232,6 +243,14 @@ impl Entry {
             words: vec![word.clone()],
             ..TestEntry::default()
         }));
+        tests.extend(self.scripts.iter().map(|script| {
+            let file = format!("{GUEST_FOLDER}/scripts/{script}.sh");
+            TestEntry {
+                name: Some(format!("{}-{script}", self.name)),
+                words: self.shell.iter().cloned().chain([file]).collect(),
+                ..TestEntry::default()
+            }
+        }));
         if tests.is_empty() {
             tests.push(TestEntry::default());
         }
@@ -246,6 +265,7 @@ impl Entry {
                     options: self.options,
                 },
             },
+            links: self.links,
             name: self.name,
         });
     }

@@ -9,7 +9,7 @@ use linux::{End, Group, Oracle, Outcome};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use crate::ENVIRONMENT;
-use crate::build::GuestFile;
+use crate::build::{Content, GuestFile};
 use crate::manifest::{Call, Manifest, Test};
 
 /// Runs tests and returns what the judged program of each did, in order.
@@ -72,22 +72,25 @@ fn archive(files: &[GuestFile]) -> Result<Archive> {
             }
         }
         if there.insert(file.place.clone()) {
-            add(&mut archive, file).wrap_err_with(|| format!("cannot read {}", file.source.display()))?;
+            add(&mut archive, file)?;
         }
     }
     Ok(archive)
 }
 
 fn add(archive: &mut Archive, file: &GuestFile) -> Result<()> {
-    if file.source.is_symlink() {
-        let target = std::fs::read_link(&file.source).into_diagnostic()?;
-        archive.link(&name(&file.place), &target.to_string_lossy());
-        return Ok(());
+    let name = name(&file.place);
+    match &file.content {
+        Content::Link(target) => {
+            archive.link(&name, &target.to_string_lossy());
+        }
+        Content::File(source) => {
+            let explain = || format!("cannot read {}", source.display());
+            let content = std::fs::read(source).into_diagnostic().wrap_err_with(explain)?;
+            let mode = source.metadata().into_diagnostic()?.permissions().mode();
+            archive.file(&name, if mode & 0o111 == 0 { 0o644 } else { 0o755 }, &content);
+        }
     }
-    let content = std::fs::read(&file.source).into_diagnostic()?;
-    let mode = file.source.metadata().into_diagnostic()?.permissions().mode();
-    let permissions = if mode & 0o111 == 0 { 0o644 } else { 0o755 };
-    archive.file(&name(&file.place), permissions, &content);
     Ok(())
 }
 

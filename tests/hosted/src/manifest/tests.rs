@@ -38,12 +38,15 @@ fn a_program_makes_one_test_or_those_that_it_lists() {
 #[test]
 fn a_packages_program_has_its_own_place_and_scripts_are_words() {
     let text = "[[program]]\nname = \"sh\"\npackage = \"dash\"\nplace = \"/usr/bin/dash\"\n\
+                shell = [\"-e\"]\nscripts = [\"one\"]\n\
                 test = [{ words = [\"-c\"], script = \"echo a\\n\" }]\n";
     let manifest = Manifest::parse(text).unwrap();
     let shell = manifest.program("sh").unwrap();
     assert_eq!(shell.origin, Origin::Package { package: "dash".into() });
     assert_eq!(shell.place, "/usr/bin/dash");
     assert_eq!(manifest.tests[0].call.words, ["-c", "echo a\n"]);
+    assert_eq!(manifest.tests[1].name, "sh-one");
+    assert_eq!(manifest.tests[1].call.words, ["-e", "/hosted/scripts/one.sh"]);
 }
 
 #[test]

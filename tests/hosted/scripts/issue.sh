@@ -1,0 +1,4 @@
+echo hello
+uname -m
+ls /tmp | wc -l
+exit 7
