@@ -6,7 +6,7 @@ use miette::{IntoDiagnostic, Result, WrapErr};
 use packages::compiler::{Compiler, Recipe};
 use packages::loong64::Loong64;
 
-use crate::manifest::{GUEST_FOLDER, Manifest, Origin, Program};
+use crate::manifest::{GUEST_FOLDER, Manifest, Origin, Program, Test};
 
 /// A file for the guest's root file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,17 +64,27 @@ pub fn files(
     }
 }
 
-/// Provides everything that a manifest's tests need; of two files at one place the first is meant.
+/// Provides everything that tests need; of two files at one place the first is meant.
+///
+/// A shell may call every other program of a package.
 ///
 /// # Errors
 /// As for [`files`].
-pub fn all_files(
+pub fn files_of_tests(
     loong64: &Loong64<'_>,
     compiler: &Compiler,
     manifest: &Manifest,
+    tests: &[&Test],
     folder: &Path,
 ) -> Result<Vec<GuestFile>> {
-    let each = manifest.programs.iter().map(|program| files(loong64, compiler, program, folder));
+    let calls = || tests.iter().flat_map(|test| std::iter::once(&test.call).chain(&test.together));
+    let is_package = |program: &Program| matches!(program.origin, Origin::Package { .. });
+    let with_packages = calls().any(|call| manifest.program(&call.program).is_some_and(is_package));
+    let is_needed = |program: &&Program| {
+        with_packages && is_package(program) || calls().any(|call| call.program == program.name)
+    };
+    let needed: Vec<&Program> = manifest.programs.iter().filter(is_needed).collect();
+    let each = needed.iter().map(|program| files(loong64, compiler, program, folder));
     let mut files = each.collect::<Result<Vec<_>>>()?.concat();
     let scripts = crate::folder().join("scripts");
     for entry in std::fs::read_dir(scripts).into_diagnostic()? {
@@ -82,7 +92,7 @@ pub fn all_files(
         let place = Path::new(GUEST_FOLDER).join("scripts").join(entry.file_name());
         files.push(GuestFile { place, content: Content::File(entry.path()) });
     }
-    for program in &manifest.programs {
+    for program in needed {
         let place = Path::new(&program.place);
         let target = PathBuf::from(place.file_name().unwrap_or_default());
         files.extend(program.links.iter().map(|link| GuestFile {
@@ -97,8 +107,15 @@ pub fn all_files(
     Ok(files)
 }
 
-/// Documentation is not needed to run a program, and is half of some packages.
-const LEFT_OUT: [&str; 4] = ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian"];
+/// Documentation and other languages are not needed to run a program, and are most of some packages.
+const LEFT_OUT: [&str; 6] = [
+    "usr/share/doc",
+    "usr/share/info",
+    "usr/share/lintian",
+    "usr/share/locale",
+    "usr/share/man",
+    "usr/lib/loongarch64-linux-gnu/gconv",
+];
 
 fn add_folder(root: &Path, folder: &Path, files: &mut Vec<GuestFile>) -> Result<()> {
     for entry in std::fs::read_dir(folder).into_diagnostic()? {
@@ -124,4 +141,27 @@ fn headers(folder: &Path) -> Result<Vec<PathBuf>> {
         files.filter(|file| file.extension().is_some_and(|extension| extension == "h")).collect();
     headers.sort();
     Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packages_files_come_with_their_links_and_without_documentation() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["usr/bin/tool", "usr/share/doc/tool/copyright", "usr/share/tool/data"] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        std::os::unix::fs::symlink("tool", folder.path().join("usr/bin/other")).unwrap();
+        let mut files = Vec::new();
+        add_folder(folder.path(), folder.path(), &mut files).unwrap();
+        files.sort_by(|one, other| one.place.cmp(&other.place));
+        let places: Vec<_> = files.iter().map(|file| file.place.to_str().unwrap()).collect();
+        assert_eq!(places, ["/usr/bin/other", "/usr/bin/tool", "/usr/share/tool/data"]);
+        assert_eq!(files[0].content, Content::Link("tool".into()));
+        assert_eq!(files[1].content, Content::File(folder.path().join("usr/bin/tool")));
+    }
 }

@@ -98,3 +98,30 @@ fn add(archive: &mut Archive, file: &GuestFile) -> Result<()> {
 fn name(path: &Path) -> String {
     path.to_string_lossy().trim_start_matches('/').to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_come_before_what_lies_in_them_and_the_first_file_of_a_place_is_meant() {
+        let link = |place: &str, target: &str| GuestFile {
+            place: place.into(),
+            content: Content::Link(target.into()),
+        };
+        let files = [link("/usr/bin/sh", "dash"), link("/usr/bin/sh", "busybox"), link("/bin", "usr/bin")];
+        let bytes = archive(&files).unwrap().finish();
+        let text = String::from_utf8(bytes).unwrap();
+        let at = |name: &str| text.find(&format!("{name}\0")).unwrap();
+        assert!(at("usr") < at("usr/bin") && at("usr/bin") < at("usr/bin/sh"));
+        assert!(text.contains("dash") && !text.contains("busybox"));
+    }
+
+    #[test]
+    fn a_program_beside_the_judged_one_that_fails_is_shown_instead() {
+        let ended = |end| Outcome { output: Vec::new(), errors: Vec::new(), end };
+        let (good, bad) = (ended(End::Exited(0)), ended(End::Killed(11)));
+        assert_eq!(judged(&[ended(End::Exited(3)), good.clone()]).unwrap().end, End::Exited(3));
+        assert_eq!(judged(&[good.clone(), good, bad]).unwrap().end, End::Killed(11));
+    }
+}

@@ -40,7 +40,8 @@ pub(crate) fn run(
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
     let compiler = Compiler::provide(&loong64)?;
     let oracle = Oracle::provide(&loong64, &compiler)?;
-    let files = build::all_files(&loong64, &compiler, &manifest, &workspace.target().join("hosted"))?;
+    let files =
+        build::files_of_tests(&loong64, &compiler, &manifest, &tests, &workspace.target().join("hosted"))?;
     let mut tally = Tally::default();
     tally.section(&format!("{} tests on Debian's Linux {}", tests.len(), oracle.version()));
     let outcomes = on_linux::run(&oracle, &manifest, &files, &tests)?;
