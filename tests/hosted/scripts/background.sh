@@ -5,4 +5,3 @@ wait $p; echo $?
 sleep 100 & kill $!; wait $! 2>/dev/null; echo $?
 for i in 1 2 3; do (echo $i > /tmp/bg$i) & done; wait; cat /tmp/bg1 /tmp/bg2 /tmp/bg3
 sleep 100 & kill -9 $!; wait $! 2>/dev/null; echo $?
-jobs | wc -l
