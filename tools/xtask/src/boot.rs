@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use abi::control::{Record, TestResult};
 use machine::{Counting, Emulator, Line, Machine, Run, Verdict};
 use miette::{IntoDiagnostic, Report, Result, miette};
 use packages::progress::Progress;
@@ -52,7 +53,7 @@ pub(crate) fn boot_to_success(
     }
 }
 
-/// Explains a run that did not pass, with the end of its log and a panic's addresses as names.
+/// Explains a run that did not pass: failed tests, and the end of its log with a panic's addresses as names.
 pub(crate) fn explain(run: &Run, image: &Image) -> Report {
     let log = symbols::name_addresses(&run.log, &image.kernel);
     let log = last_lines(&log, LOG_LINES);
@@ -61,7 +62,17 @@ pub(crate) fn explain(run: &Run, image: &Image) -> Report {
     } else {
         format!("The log's end:\n{log}")
     };
-    miette!(help = log, "the guest {}", run.verdict)
+    miette!(help = failed_tests(run) + &log, "the guest {}", run.verdict)
+}
+
+fn failed_tests(run: &Run) -> String {
+    let line = |record| match record {
+        Record::Test { name, result: TestResult::Failed, reason } => {
+            Some(format!("FAILED: {name}: {reason}\n"))
+        }
+        _ => None,
+    };
+    run.records().filter_map(line).collect()
 }
 
 /// Passes on what the guest's program printed.
