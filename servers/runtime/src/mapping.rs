@@ -1,13 +1,33 @@
-//! MapMany for servers (C-41): one entry in registers, or many from the IPC buffer's list.
+//! GiveTables and MapMany for servers (C-41): one entry in registers, or many from the IPC buffer's list.
 //!
-//! The kernel stops when an interrupt is pending and says how far it came; both functions go on from there.
+//! The kernel stops when an interrupt is pending and says how far it came; the functions here go on from there.
 
 use abi::Error;
 use abi::mapping::{MAX_ENTRIES, MapEntry};
 
 use crate::error::InvocationError;
 use crate::message::Buffer;
-use crate::stubs::VSpace;
+use crate::stubs::{CNode, VSpace};
+
+/// Gives a space's stock the PageTables in `count` consecutive slots of a CNode.
+///
+/// # Errors
+/// What GiveTables refuses; the error's argument is how many were given.
+pub fn give_tables(
+    space: VSpace,
+    root: CNode,
+    index: u64,
+    depth: u64,
+    count: u64,
+) -> Result<(), InvocationError> {
+    let mut given = 0;
+    while given < count {
+        let in_all =
+            |refusal: InvocationError| InvocationError { argument: given + refusal.argument, ..refusal };
+        given += space.give_tables(root, index + given, depth, count - given).map_err(in_all)?;
+    }
+    Ok(())
+}
 
 /// Carries out one entry.
 ///

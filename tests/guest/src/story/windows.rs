@@ -3,7 +3,7 @@
 
 use abi::mapping::{Access, MAX_ENTRIES, MapEntry};
 use abi::{Error, ObjectType, PAGE_BITS, PAGE_BYTES, Rights};
-use runtime::mapping::{map_list, map_one};
+use runtime::mapping::{give_tables, map_list, map_one};
 use runtime::memory::{DEPTH, retype};
 use runtime::message::Buffer;
 use runtime::stubs::{Frame, PageTable, VSpace};
@@ -43,7 +43,7 @@ fn tables(stage: &mut Stage, bits: u8) -> Result<CPtr, InvocationError> {
 /// Gives a space 2^`bits` tables and a window 0; its Frame.
 fn furnish(stage: &mut Stage, space: VSpace, bits: u8) -> Result<Frame, InvocationError> {
     let first = tables(stage, bits)?;
-    space.give_tables(CNODE, first.0, DEPTH, 1 << bits)?;
+    give_tables(space, CNODE, first.0, DEPTH, 1 << bits)?;
     let frame = Frame(stage.memory.make(ObjectType::Frame, PAGE_BITS + WINDOW_BITS)?);
     space.bind_window(frame, 0)?;
     Ok(frame)
@@ -148,10 +148,10 @@ fn the_stock_gives_and_gets_back(stage: &mut Stage) -> Outcome {
     HERE.bind_window(frame, 0)?;
     let entry = map(PAGE, 1, Access::READ, 0);
     refused("no stock", map_one(HERE, entry), Error::NeedTable)?;
-    HERE.give_tables(CNODE, first.0, DEPTH, 1)?;
+    give_tables(HERE, CNODE, first.0, DEPTH, 1)?;
     refused("two are needed", map_one(HERE, entry), Error::NeedTable)?;
-    HERE.give_tables(CNODE, first.0 + 1, DEPTH, 1)?;
-    refused("given already", HERE.give_tables(CNODE, first.0, DEPTH, 1), Error::AlreadyMapped)?;
+    give_tables(HERE, CNODE, first.0 + 1, DEPTH, 1)?;
+    refused("given already", give_tables(HERE, CNODE, first.0, DEPTH, 1), Error::AlreadyMapped)?;
     refused("nobody's to map", PageTable(first).map(HERE, 0x70_0000_0000), Error::AlreadyMapped)?;
     for _ in 0..50 {
         map_one(HERE, entry)?;
@@ -161,7 +161,7 @@ fn the_stock_gives_and_gets_back(stage: &mut Stage) -> Outcome {
     PageTable(first).unmap()?;
     PageTable(CPtr(first.0 + 1)).unmap()?;
     refused("the stock is empty", map_one(HERE, entry), Error::NeedTable)?;
-    HERE.give_tables(CNODE, first.0, DEPTH, 4)?;
+    give_tables(HERE, CNODE, first.0, DEPTH, 4)?;
     map_one(HERE, entry)?;
     // A table in use cannot be taken out alone: the stock goes with it.
     for table in first.0..first.0 + 4 {
@@ -195,7 +195,7 @@ fn a_deleted_space_gives_its_tables_back(stage: &mut Stage) -> Outcome {
     let frame = Frame(stage.memory.make(ObjectType::Frame, PAGE_BITS + WINDOW_BITS)?);
     for _ in 0..20 {
         let there = stage.there()?;
-        there.give_tables(CNODE, first.0, DEPTH, 8)?;
+        give_tables(there, CNODE, first.0, DEPTH, 8)?;
         there.bind_window(frame, 0)?;
         map_one(there, map(PAGE, 64, Access::READ_WRITE, 0))?;
         map_one(there, map(PAGE * 3, 64, Access::READ_WRITE, 0))?;
@@ -236,7 +236,7 @@ fn hostile_entries_do_no_harm(stage: &mut Stage) -> Outcome {
         there.bind_window(frame, 0)?;
         map_one(there, map(PAGE, 1, Access::READ, 0))
     })?;
-    there.give_tables(CNODE, first.0, DEPTH, 1)?;
+    give_tables(there, CNODE, first.0, DEPTH, 1)?;
     PageTable(first).unmap()?;
     Ok(())
 }
