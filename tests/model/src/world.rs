@@ -127,6 +127,7 @@ impl World {
             tcb.cspace_base.set(world.slots.raw());
             tcb.priority.set(100);
             tcb.prmd.set(7);
+            tcb.tls_base.set(number << 40);
             tcb.vspace.set(Some(space));
             for (register, value) in tcb.registers.iter().enumerate().skip(1) {
                 value.set(number << 32 | u64::try_from(register).unwrap_or(0));

@@ -191,7 +191,8 @@ fn compare(
     same("root", root.0, hot.control[&control::PGDL])?;
     same("identifier", asid.0, hot.control[&control::ASID])?;
     same("EUEN", tcb.euen.get(), hot.control[&control::EUEN])?;
-    for number in [register::TP, register::SP, register::FP, register::S8, register::A0, register::A1] {
+    same("$tp", tcb.tls_base.get(), hot.general[register::TP])?;
+    for number in [register::SP, register::FP, register::S8, register::A0, register::A1] {
         same("register", tcb.registers[number].get(), hot.general[number])?;
     }
     let length = MessageInfo::from_raw(hot.general[register::A1]).length();
