@@ -105,8 +105,9 @@ pub struct IpcBuffer {
     pub caps: [u64; MAX_CAPS],
     /// Where a received capability goes: CNode, index in it, and depth in bits.
     pub receive: ReceiveSlot,
-    /// Unused up to the list of C-41.
-    pub reserved: [u64; LIST_OFFSET / 8 - MAX_WORDS - MAX_CAPS - 3],
+    /// The thread's own words, which the kernel never looks at: a host has its per-core block here (C-20), so
+    /// that `$tp` leads to both.
+    pub local: [u64; LIST_OFFSET / 8 - MAX_WORDS - MAX_CAPS - 3],
     /// The list of MapMany (C-41).
     pub list: [u64; (16384 - LIST_OFFSET) / 8],
 }

@@ -111,7 +111,7 @@ macro_rules! layout {
 
 fn layouts(out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n## Layouts\n\n| type | bytes | offsets |\n| --- | --- | --- |")?;
-    layout!(out, IpcBuffer, words, caps, receive, list);
+    layout!(out, IpcBuffer, words, caps, receive, local, list);
     layout!(
         out,
         BootInfo,

@@ -114,6 +114,11 @@ impl Slot {
         Place::ALL.into_iter().find(|place| *place as u64 == number).unwrap_or(Place::CNode)
     }
 
+    /// Lets nobody be told of the slot any longer.
+    pub fn forget_place(&self) {
+        self.next.set(self.next.get() & !flag::PLACE);
+    }
+
     /// Says what the slot is part of; it is empty.
     pub fn set_place(&self, place: Place) {
         self.next.set((place as u64) << flag::PLACE_SHIFT);

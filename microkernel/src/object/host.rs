@@ -44,26 +44,51 @@ pub struct Host {
 }
 
 /// What the kernel keeps of a context. The second half lies where the Zombie of a Host looks for a slot:
-/// `current` is its capability's word, and empty whenever there is a Zombie.
-#[derive(Debug)]
+/// `euen` is its capability's word, and 0 whenever there is a Zombie.
+#[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct HostedContext {
     /// Its address space.
     pub space: Slot,
-    /// The thread for which it is current.
-    pub current: Cell<Option<Ref<Tcb>>>,
     /// What EUEN may be while it is current: not 0 where its state is in the vector unit (C-30).
     pub euen: Cell<u64>,
+    /// 0: it has no space. [`FREE`]: it has, and Switch may take it. Else the thread for which it is current,
+    /// with a space or without.
+    pub current: Cell<u64>,
     /// Window address of the [`abi::context::Context`], 0 before the first SetSpace.
     pub context: Cell<u64>,
     /// How much of the vector unit it has used so far.
     pub width: Cell<u64>,
 }
 
+/// [`HostedContext::current`] of a context that Switch may take: what is in `$a7` then anyway.
+pub const FREE: u64 = abi::Syscall::Switch.raw();
+
+impl HostedContext {
+    /// The thread for which it is current.
+    pub fn thread(&self) -> Option<Ref<Tcb>> {
+        Ref::from_raw(self.current.get() & !(align_of::<Tcb>() as u64 - 1))
+    }
+
+    /// Its address space.
+    pub fn vspace(&self) -> Option<Ref<VSpace>> {
+        match self.space.cap() {
+            Cap::VSpace(space) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// Makes it current for nobody.
+    fn free(&self) {
+        self.current.set(if self.vspace().is_some() { FREE } else { 0 });
+    }
+}
+
+const _: () = assert!(FREE < align_of::<Tcb>() as u64);
 const _: () = assert!(size_of::<Host>() == 1 << ENTRY_BITS);
 const _: () = assert!(size_of::<HostedContext>() == 1 << ENTRY_BITS);
 const _: () = assert!(offset_of!(HostedContext, space) == 0);
-const _: () = assert!(offset_of!(HostedContext, current) == size_of::<Slot>());
+const _: () = assert!(offset_of!(HostedContext, euen) == size_of::<Slot>());
 
 /// Bits of [`Tcb::host_pending`]: why the minimal Enter must not enter.
 pub mod pending {
@@ -109,11 +134,12 @@ pub fn initialise<M: Machine>(k: &Kernel<M>, host: Ref<Host>) {
 /// Ends a Host with its last capability: no thread refers to it. The caller empties its slots.
 pub fn finalise<M: Machine>(k: &mut Kernel<M>, host: Ref<Host>, size_bits: u8) {
     vector::forget_host(k, host);
-    // The Zombie keeps its way back in the last place for a slot.
+    // The Zombie keeps its way back in the last place for a slot, which is no longer a context's then.
     let last = k.get(context(host, count(size_bits) - 1));
-    last.euen.set(0);
-    last.context.set(0);
-    last.width.set(0);
+    last.space.forget_place();
+    for word in [&last.euen, &last.current, &last.context, &last.width] {
+        word.set(0);
+    }
 }
 
 /// A Host's own capability changed: without the contexts frame nobody owns a vector unit (C-28).
@@ -126,8 +152,9 @@ pub fn contexts_changed<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) {
 
 /// The address space of a context changed.
 pub fn space_changed<M: Machine>(k: &mut Kernel<M>, context: Ref<HostedContext>) {
-    if let Some(thread) = k.get(context).current.get() {
-        refresh(k, thread);
+    match k.get(context).thread() {
+        Some(thread) => refresh(k, thread),
+        None => k.get(context).free(),
     }
 }
 
@@ -145,18 +172,29 @@ impl Tcb {
 
 /// The current context's memory.
 pub fn current_context<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) -> Option<WindowAddr> {
-    let context = k.get(thread).hosted.get()?;
-    Some(WindowAddr(k.get(context).context.get()))
+    Some(WindowAddr(k.get(hosted(k, thread)?).context.get()))
+}
+
+/// The record in a Tcb that stands for the current context where there is none, so that Switch has one to free.
+const fn nowhere(thread: Ref<Tcb>) -> Ref<HostedContext> {
+    const INDEX: u64 = (offset_of!(Tcb, no_context) / size_of::<HostedContext>()) as u64;
+    const { assert!(offset_of!(Tcb, no_context).is_multiple_of(size_of::<HostedContext>())) };
+    thread.cast::<HostedContext>().element(INDEX)
+}
+
+/// A thread's current context.
+pub fn hosted<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) -> Option<Ref<HostedContext>> {
+    k.get(thread).hosted.get().filter(|context| *context != nowhere(thread))
 }
 
 /// Makes a context, or none, current for a thread.
 pub fn make_current<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>, context: Option<Ref<HostedContext>>) {
-    if let Some(old) = k.get(thread).hosted.replace(context) {
-        k.get(old).current.set(None);
+    if let Some(old) = hosted(k, thread) {
+        k.get(old).free();
     }
-    if let Some(new) = context {
-        k.get(new).current.set(Some(thread));
-    }
+    let new = context.unwrap_or(nowhere(thread));
+    k.get(new).current.set(thread.raw());
+    k.get(thread).hosted.set(Some(new));
     refresh(k, thread);
 }
 
@@ -166,11 +204,8 @@ pub fn refresh<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
     if !tcb.is_host() {
         return;
     }
-    let context = tcb.hosted.get().map(|context| k.get(context));
-    tcb.vspace.set(context.and_then(|context| match context.space.cap() {
-        Cap::VSpace(space) => Some(space),
-        _ => None,
-    }));
+    let context = hosted(k, thread).map(|context| k.get(context));
+    tcb.vspace.set(context.and_then(HostedContext::vspace));
     tcb.euen.set(context.map_or(0, |context| context.euen.get()));
     refresh_pending(k, thread);
     state::refresh_hot(k, thread);
@@ -183,7 +218,7 @@ pub fn refresh_pending<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
         return;
     }
     let kick = if tcb.notification_pending.get() != 0 { pending::KICK } else { 0 };
-    let none = if tcb.hosted.get().is_none() { pending::NO_CONTEXT } else { 0 };
+    let none = if hosted(k, thread).is_none() { pending::NO_CONTEXT } else { 0 };
     tcb.host_pending.set(kick | none);
 }
 
@@ -233,6 +268,7 @@ pub fn leave<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>) {
     }
     leave_program(k, thread);
     make_current(k, thread, None);
+    tcb.hosted.set(None);
     tcb.prmd.set(USER_PRMD);
     tcb.euen.set(0);
     tcb.hot.set(tcb.hot.get() & !hot::HOST);

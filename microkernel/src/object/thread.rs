@@ -255,7 +255,7 @@ pub struct Tcb {
     pub host: Cell<Option<Ref<Host>>>,
     /// A host's: contexts that its Host has, the header counted; 0 for any other thread.
     pub context_count: Cell<u64>,
-    /// A host's: its current context.
+    /// A host's: its current context, or [`Self::no_context`].
     pub hosted: Cell<Option<Ref<HostedContext>>>,
     /// A host's: the address of its per-core block, in KS2 while it runs (C-13).
     pub host_block: Cell<u64>,
@@ -268,6 +268,9 @@ pub struct Tcb {
 
     /// See [`TcbSlot`].
     pub slots: [Slot; 7],
+
+    /// A host's: what stands for the current context where there is none.
+    pub no_context: HostedContext,
 }
 
 const _: () = assert!(size_of::<Tcb>() == 1024);

@@ -14,6 +14,7 @@ extern crate std;
 
 pub mod device;
 pub mod error;
+pub mod host;
 pub mod log;
 pub mod mapping;
 pub mod mark;

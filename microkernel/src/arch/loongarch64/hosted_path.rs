@@ -12,8 +12,8 @@
 //!
 //! While a program runs its host's thread has a current context, because nothing takes that away but the
 //! kernel's slow path, and a thread that lost it does not go on. What Enter must not do is in one word of the
-//! Tcb, `host_pending`; Switch tests that the context exists and is current for nobody, and that its space is
-//! there with a hardware identifier. Whatever else is the case goes on in the slow path (`object::host::call`).
+//! Tcb, `host_pending`; Switch tests that the context exists, has a space and is current for nobody (one word says both, `FREE`),
+//! and that its space has a hardware identifier. Whatever else is the case goes on in the slow path (`object::host::call`).
 //!
 //! An exception reads BADV and BADI, which C-12 does not list, so its way is in `hosted_fault`.
 #![expect(unsafe_code, reason = "the hosted path is assembly")]
@@ -28,7 +28,7 @@ use super::hot_path::VECTOR_BYTES;
 use super::registers::{ASID, ERA, EUEN, KS1, KS2, KS3, KS4, PGDL, PRMD};
 use crate::capability::cap::{Slot, tag};
 use crate::kernel::MAX_CORES;
-use crate::object::host::{HostedContext, entry, pending};
+use crate::object::host::{FREE, Host, HostedContext, entry, pending};
 use crate::object::thread::Tcb;
 use crate::object::vspace::VSpace;
 
@@ -41,6 +41,9 @@ pub const PROGRAM_PRMD: u64 = 7;
 const _: () = assert!(MAX_CORES == 1);
 const _: () = assert!(Syscall::EnterFull.raw() == Syscall::Switch.raw() + 1);
 const _: () = assert!(offset_of!(Context, registers) == 0);
+// `$a7` stands for FREE; in the header, where a context has `current`, is the upper half's slot: its data is 0.
+const _: () = assert!(FREE == Syscall::Switch.raw());
+const _: () = assert!(offset_of!(HostedContext, current) == offset_of!(Host, upper) + offset_of!(Slot, data));
 /// What Switch answers: the kernel's success.
 const SUCCESS: u64 = MessageInfo::from_kernel(0, 0).raw();
 const _: () = assert!(SUCCESS.is_multiple_of(4096));
@@ -120,35 +123,29 @@ global_asm!(
     "    bgeu        $a0, $t1, bixi_switch_slow",
     "    ld.d        $t2, $t0, {host}",
     "    slli.d      $t1, $a0, {entry_bits}",
-    "    add.d       $t1, $t1, $t2",                 // the context; of the header, `current` is never 0
+    "    add.d       $t1, $t1, $t2",                 // the context
     "    ld.d        $t2, $t1, {current}",
-    "    bnez        $t2, bixi_switch_slow",
-    "    ld.d        $t3, $t1, {space}",
-    "    addi.d      $t3, $t3, -{vspace_tag}",       // its space
-    "    andi        $t2, $t3, {tag_mask}",
-    "    bnez        $t2, bixi_switch_slow",
-    "    ld.d        $t2, $t3, {hardware_asid}",
+    "    bne         $t2, $a7, bixi_switch_slow",    // not `FREE`; nor is the header's
+    "    ld.d        $t3, $t1, {space}",             // its space, with the tag
+    "    ld.d        $t2, $t3, {hardware_asid} - {vspace_tag}",
     "    beqz        $t2, bixi_switch_slow",
-    "    ld.d        $t4, $t0, {hosted}",            // the context that was current
-    "    beqz        $t4, bixi_switch_slow",
     // Committed.
-    "    ld.d        $t3, $t3, {root_address}",
-    "    st.d        $zero, $t4, {current}",
+    "    csrwr       $t2, {asid}",
+    "    ld.d        $t2, $t3, {root_address} - {vspace_tag}",
+    "    csrwr       $t2, {pgdl}",
+    "    ld.d        $t2, $t0, {hosted}",            // the context that was current
+    "    st.d        $a7, $t2, {current}",
     "    st.d        $t0, $t1, {current}",
     "    st.d        $t1, $t0, {hosted}",
-    "    csrwr       $t3, {pgdl}",
-    "    csrwr       $t2, {asid}",
-    "    ld.d        $t1, $t1, {euen}",
-    "    csrwr       $t1, {euen_register}",
-    "    csrrd       $t1, {era}",
-    "    addi.d      $t1, $t1, 4",
-    "    csrwr       $t1, {era}",
-    "    move        $a0, $zero",
+    "    ld.d        $t0, $t1, {euen}",
+    "    csrwr       $t0, {euen_register}",
+    "    csrrd       $t0, {era}",
+    "    addi.d      $t0, $t0, 4",
+    "    csrwr       $t0, {era}",
     "    lu12i.w     $a1, {success}",
-    "    move        $t0, $zero",
+    "    move        $t1, $zero",
     "    move        $t2, $zero",
     "    move        $t3, $zero",
-    "    move        $t4, $zero",
     "    ertn",
 
     // 0xc: break. From a host it is Enter: `$t1` is the program's pc, the other registers are the program's.
@@ -266,7 +263,6 @@ global_asm!(
     euen = const offset_of!(HostedContext, euen),
     context = const offset_of!(HostedContext, context),
     vspace_tag = const tag::VSPACE,
-    tag_mask = const tag::MASK,
     hardware_asid = const offset_of!(VSpace, hardware_asid),
     root_address = const offset_of!(VSpace, root_address),
 );

@@ -6,9 +6,8 @@
 use abi::context::{Width, access, enter};
 use abi::{Error, LOWER_HALF_END};
 
-use super::{HostedContext, context, entry, make_current, vector};
+use super::{HostedContext, context, entry, hosted, make_current, vector};
 use crate::arch::Machine;
-use crate::capability::cap::Cap;
 use crate::entry::Exception;
 use crate::failure::Failure;
 use crate::ipc::succeed;
@@ -35,10 +34,10 @@ fn named<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>, number: u64) -> Result<Ref
 pub fn switch<M: Machine>(k: &mut Kernel<M>, thread: Ref<Tcb>) -> Result<(), Failure> {
     let to = named(k, thread, k.get(thread).registers[register::A0].get())?;
     let object = k.get(to);
-    if !matches!(object.space.cap(), Cap::VSpace(_)) {
+    if object.vspace().is_none() {
         return Err(Error::InvalidState.into());
     }
-    if object.current.get().is_some_and(|other| other != thread) {
+    if object.thread().is_some_and(|other| other != thread) {
         return Err(Error::Busy.into());
     }
     vector::check_here(k, to)?;
@@ -59,7 +58,7 @@ pub fn enter_full<M: Machine>(k: &mut Kernel<M>, thread: Ref<Tcb>) -> Result<(),
     if flags & !enter::VECTOR_CHANGED != 0 {
         return Err(Failure::about(Error::InvalidArgument, 0, enter::VECTOR_CHANGED));
     }
-    let context = tcb.hosted.get().ok_or(Error::InvalidState)?;
+    let context = hosted(k, thread).ok_or(Error::InvalidState)?;
     if flags & enter::VECTOR_CHANGED != 0 {
         vector::take_from_memory(k, context);
     }
@@ -94,7 +93,7 @@ const fn asked_width(code: u64) -> Option<Width> {
 
 /// Enables the vector unit for the current context, if that is what the exception is about; true: go on.
 pub fn enables_unit<M: Machine>(k: &mut Kernel<M>, thread: Ref<Tcb>, exception: &Exception) -> bool {
-    match (asked_width(exception.code), k.get(thread).hosted.get()) {
+    match (asked_width(exception.code), hosted(k, thread)) {
         (Some(width), Some(context)) => vector::enable(k, context, width),
         _ => false,
     }

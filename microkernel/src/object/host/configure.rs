@@ -162,5 +162,6 @@ pub fn configure_thread<M: Machine>(
     tcb.host.set(Some(host));
     tcb.hot.set(tcb.hot.get() | hot::HOST);
     host::thread_slots_changed(k, thread);
+    host::make_current(k, thread, None);
     Ok(())
 }

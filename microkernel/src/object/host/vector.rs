@@ -49,7 +49,7 @@ pub fn enable<M: Machine>(k: &mut Kernel<M>, context: Ref<HostedContext>, wanted
     k.machine.store(at(object, offset_of!(Context, vector_live)), 1);
     object.width.set(width as u64);
     object.euen.set(width.euen());
-    if let Some(thread) = object.current.get() {
+    if let Some(thread) = object.thread() {
         k.get(thread).euen.set(width.euen());
         k.core().vector_host.set(k.get(thread).host.get());
     }
@@ -110,7 +110,7 @@ fn forget<M: Machine>(k: &Kernel<M>, core: &Core) {
     let Some(owner) = core.vector_owner.take() else { return };
     let object = k.get(owner);
     object.euen.set(0);
-    if let Some(thread) = object.current.get() {
+    if let Some(thread) = object.thread() {
         k.get(thread).euen.set(0);
     }
 }

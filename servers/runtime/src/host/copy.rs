@@ -1,0 +1,211 @@
+//! Routines that touch a program's memory, the only ones that do (C-29).
+//!
+//! Each may fault anywhere: the kernel then goes on at the host's entry for own faults with pc and address, and
+//! what that entry's `resolve` answers is either the same pc (the page is there now) or [`fix_up`]'s. Words fall
+//! back to bytes, so that what remains is counted exactly; a byte ends the routine. They use `$a0` to `$a5` and
+//! `$t0` to `$t4`, as the entry expects.
+//!
+//! Whoever calls them has checked that the program's range ends below 2^47 without wrapping: they are given
+//! addresses, not pointers, and know nothing of who may touch what.
+
+#![cfg_attr(
+    target_arch = "loongarch64",
+    expect(unsafe_code, reason = "memory that belongs to somebody else, in assembly")
+)]
+
+#[cfg(target_arch = "loongarch64")]
+core::arch::global_asm!(
+    ".pushsection .text.bixi_host_copy, \"ax\", @progbits",
+    // fn(to, from, bytes) -> what remains.
+    "bixi_host_copy:",
+    "or $t0, $a0, $a1",
+    "andi $t0, $t0, 7",
+    "bnez $t0, 3f",
+    "ori $t4, $zero, 32",
+    "1: bltu $a2, $t4, 2f",
+    "ld.d $t0, $a1, 0",
+    "ld.d $t1, $a1, 8",
+    "ld.d $t2, $a1, 16",
+    "ld.d $t3, $a1, 24",
+    "st.d $t0, $a0, 0",
+    "st.d $t1, $a0, 8",
+    "st.d $t2, $a0, 16",
+    "st.d $t3, $a0, 24",
+    "addi.d $a1, $a1, 32",
+    "addi.d $a0, $a0, 32",
+    "addi.d $a2, $a2, -32",
+    "b 1b",
+    "2: ori $t4, $zero, 8",
+    "4: bltu $a2, $t4, 3f",
+    "ld.d $t0, $a1, 0",
+    "st.d $t0, $a0, 0",
+    "addi.d $a1, $a1, 8",
+    "addi.d $a0, $a0, 8",
+    "addi.d $a2, $a2, -8",
+    "b 4b",
+    "bixi_host_copy_bytes:",
+    "3: beqz $a2, bixi_host_copy_end",
+    "ld.b $t0, $a1, 0",
+    "st.b $t0, $a0, 0",
+    "addi.d $a1, $a1, 1",
+    "addi.d $a0, $a0, 1",
+    "addi.d $a2, $a2, -1",
+    "b 3b",
+    "bixi_host_copy_end:",
+    "move $a0, $a2",
+    "jirl $zero, $ra, 0",
+    // fn(to, 0, bytes) -> what remains.
+    "bixi_host_zero:",
+    "andi $t0, $a0, 7",
+    "bnez $t0, 3f",
+    "ori $t4, $zero, 64",
+    "1: bltu $a2, $t4, 2f",
+    ".irp word, 0,1,2,3,4,5,6,7",
+    "st.d $zero, $a0, 8 * \\word",
+    ".endr",
+    "addi.d $a0, $a0, 64",
+    "addi.d $a2, $a2, -64",
+    "b 1b",
+    "2:",
+    "bixi_host_zero_bytes:",
+    "3: beqz $a2, bixi_host_zero_end",
+    "st.b $zero, $a0, 0",
+    "addi.d $a0, $a0, 1",
+    "addi.d $a2, $a2, -1",
+    "b 3b",
+    "bixi_host_zero_end:",
+    "move $a0, $a2",
+    "jirl $zero, $ra, 0",
+    // fn(at) -> (failed, word), 32 bits, aligned.
+    "bixi_host_load_word:",
+    "ld.wu $a1, $a0, 0",
+    "move $a0, $zero",
+    "jirl $zero, $ra, 0",
+    // fn(at, old, new) -> (failed, word): stores `new` if the word, 32 bits and aligned, is `old`.
+    "bixi_host_compare_exchange:",
+    "dbar 0x10",
+    "bstrpick.d $a1, $a1, 31, 0",
+    "1: ll.w $t0, $a0, 0",
+    "bstrpick.d $t0, $t0, 31, 0",
+    "bne $t0, $a1, 2f",
+    "move $t1, $a2",
+    "sc.w $t1, $a0, 0",
+    "beqz $t1, 1b",
+    "2: dbar 0x10",
+    "move $a1, $t0",
+    "move $a0, $zero",
+    "jirl $zero, $ra, 0",
+    "bixi_host_word_failed:",
+    "ori $a0, $zero, 1",
+    "jirl $zero, $ra, 0",
+    ".popsection",
+);
+
+/// What the routines of one word answer.
+#[repr(C)]
+#[cfg(target_arch = "loongarch64")]
+struct Word {
+    failed: u64,
+    word: u64,
+}
+
+#[cfg(target_arch = "loongarch64")]
+unsafe extern "C" {
+    fn bixi_host_copy(to: u64, from: u64, bytes: u64) -> u64;
+    fn bixi_host_copy_bytes();
+    fn bixi_host_copy_end();
+    fn bixi_host_zero(to: u64, nothing: u64, bytes: u64) -> u64;
+    fn bixi_host_zero_bytes();
+    fn bixi_host_zero_end();
+    fn bixi_host_load_word(at: u64) -> Word;
+    fn bixi_host_compare_exchange(at: u64, old: u64, new: u64) -> Word;
+    fn bixi_host_word_failed();
+}
+
+/// A program's byte that could not be touched: what was left of the range from it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remaining(pub u64);
+
+/// Where a routine goes on after a fault at `pc` that nobody could mend; `None` when `pc` is in none of them: a bug
+/// of the host's.
+#[cfg(target_arch = "loongarch64")]
+pub fn fix_up(pc: u64) -> Option<u64> {
+    type Code = unsafe extern "C" fn();
+    let address = |code: Code| (code as *const ()).expose_provenance() as u64;
+    let copy = (bixi_host_copy as *const ()).expose_provenance() as u64;
+    let zero = (bixi_host_zero as *const ()).expose_provenance() as u64;
+    let load = (bixi_host_load_word as *const ()).expose_provenance() as u64;
+    let table = [
+        (copy, bixi_host_copy_bytes as Code, bixi_host_copy_bytes as Code),
+        (address(bixi_host_copy_bytes), bixi_host_copy_end, bixi_host_copy_end),
+        (zero, bixi_host_zero_bytes, bixi_host_zero_bytes),
+        (address(bixi_host_zero_bytes), bixi_host_zero_end, bixi_host_zero_end),
+        (load, bixi_host_word_failed, bixi_host_word_failed),
+    ];
+    let found = table.into_iter().find(|(start, end, _)| (*start..address(*end)).contains(&pc));
+    found.map(|(_, _, go_on)| address(go_on))
+}
+
+/// Reads a program's memory.
+///
+/// # Errors
+/// What could not be read.
+///
+/// # Safety
+/// `from` to `from + bytes` is checked to lie below 2^47; `to` is the host's own and has room.
+#[cfg(target_arch = "loongarch64")]
+pub unsafe fn copy(to: u64, from: u64, bytes: u64) -> Result<(), Remaining> {
+    // SAFETY: as the caller says; a fault in the program's half is handled by `fix_up`.
+    match unsafe { bixi_host_copy(to, from, bytes) } {
+        0 => Ok(()),
+        left => Err(Remaining(left)),
+    }
+}
+
+/// Writes zeros to a program's memory.
+///
+/// # Errors
+/// What could not be written.
+///
+/// # Safety
+/// `to` to `to + bytes` is checked to lie below 2^47.
+#[cfg(target_arch = "loongarch64")]
+pub unsafe fn zero(to: u64, bytes: u64) -> Result<(), Remaining> {
+    // SAFETY: as the caller says.
+    match unsafe { bixi_host_zero(to, 0, bytes) } {
+        0 => Ok(()),
+        left => Err(Remaining(left)),
+    }
+}
+
+/// Reads an aligned 32-bit word of a program's memory.
+///
+/// # Errors
+/// It could not be read.
+///
+/// # Safety
+/// `at` is checked to lie below 2^47, and aligned.
+#[cfg(target_arch = "loongarch64")]
+pub unsafe fn load_word(at: u64) -> Result<u64, Remaining> {
+    // SAFETY: as the caller says.
+    match unsafe { bixi_host_load_word(at) } {
+        Word { failed: 0, word } => Ok(word),
+        _ => Err(Remaining(4)),
+    }
+}
+
+/// Replaces an aligned 32-bit word of a program's memory if it holds `old`, atomically; answers what it held.
+///
+/// # Errors
+/// It could not be touched.
+///
+/// # Safety
+/// `at` is checked to lie below 2^47, and aligned.
+#[cfg(target_arch = "loongarch64")]
+pub unsafe fn compare_exchange(at: u64, old: u64, new: u64) -> Result<u64, Remaining> {
+    // SAFETY: as the caller says.
+    match unsafe { bixi_host_compare_exchange(at, old, new) } {
+        Word { failed: 0, word } => Ok(word),
+        _ => Err(Remaining(4)),
+    }
+}
