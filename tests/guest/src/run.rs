@@ -1,4 +1,5 @@
-//! Tells every story in turn, each on a swept stage, and reports it on the control line.
+//! Tells every story in turn, each on a swept stage, and reports it on the control line. The argument `only=TEXT`
+//! leaves out those without the text in their names.
 
 use abi::control::{Record, TestResult, Text};
 use runtime::log::Console;
@@ -19,7 +20,9 @@ pub(crate) fn tell_all(server: Server) -> u8 {
         }
     };
     let mut failed = 0_u32;
-    for story in story::ALL.iter().flat_map(|stories| stories.iter()) {
+    let only = server.arguments().find_map(|argument| argument.strip_prefix("only="));
+    let stories = story::ALL.iter().flat_map(|stories| stories.iter());
+    for story in stories.filter(|story| only.is_none_or(|text| story.name.contains(text))) {
         // A story that hangs is the last one that the log names.
         console.log(format_args!("guest: {}", story.name));
         let result = (story.tell)(&mut stage);

@@ -5,7 +5,12 @@ mod cancelled;
 mod clock;
 mod donation;
 mod faults;
+mod hosted_faults;
+mod hosted_revocation;
+mod hosted_vectors;
+mod hosting;
 mod interrupts;
+mod kicks;
 mod leaks;
 mod linked;
 mod mapping;
@@ -51,6 +56,11 @@ pub(crate) const ALL: &[&[Story]] = &[
     clock::STORIES,
     faults::STORIES,
     interrupts::STORIES,
+    hosting::STORIES,
+    hosted_faults::STORIES,
+    kicks::STORIES,
+    hosted_vectors::STORIES,
+    hosted_revocation::STORIES,
     restarts::STORIES,
     memory::STORIES,
     mapping::STORIES,

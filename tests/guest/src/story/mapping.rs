@@ -7,13 +7,13 @@ use runtime::space::{Access, map};
 use runtime::stubs::{Frame, PageTable, VSpace};
 use runtime::trap::NO_WORDS;
 
-use super::memory::Word;
 use super::stories;
 use crate::kit::assistant::{Entry, Role};
 use crate::kit::failure::{Failure, Outcome, equal, holds, refused};
 use crate::kit::fault::Heard;
 use crate::kit::shared::{Cell, rest};
 use crate::kit::stage::{CNODE, HERE, Stage};
+use crate::kit::word::Word;
 
 stories! {
     a_page_is_seen_through_both_of_its_mappings,

@@ -7,6 +7,7 @@ use runtime::stubs::{CNode, Endpoint, Notification, Untyped};
 use super::stories;
 use crate::kit::failure::{Outcome, equal, holds, refused};
 use crate::kit::stage::{CNODE, NOTHING, Stage};
+use crate::kit::word::Word;
 
 stories! {
     an_untyped_is_empty_again_after_its_children_are_deleted_in_any_order,
@@ -119,28 +120,6 @@ fn reused_memory_is_clear(stage: &mut Stage) -> Outcome {
         CNODE.revoke(untyped.0, DEPTH)?;
     }
     Ok(())
-}
-
-/// A word of memory that the story has mapped.
-#[derive(Clone, Copy)]
-pub(super) struct Word(*mut u64);
-
-impl Word {
-    pub(super) fn at(address: u64) -> Self {
-        Self(core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0)))
-    }
-
-    #[expect(unsafe_code, reason = "memory that the story has mapped itself")]
-    pub(super) fn get(self) -> u64 {
-        // SAFETY: mapped by the story, or the access faults, which root reports.
-        unsafe { self.0.read_volatile() }
-    }
-
-    #[expect(unsafe_code, reason = "memory that the story has mapped itself")]
-    pub(super) fn set(self, value: u64) {
-        // SAFETY: as in `get`; nothing else lies there.
-        unsafe { self.0.write_volatile(value) }
-    }
 }
 
 fn words(address: u64, bytes: u64) -> impl Iterator<Item = Word> {

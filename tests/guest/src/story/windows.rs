@@ -10,10 +10,10 @@ use runtime::stubs::{Frame, PageTable, VSpace};
 use runtime::{CPtr, InvocationError};
 
 use super::mapping::is_mapped;
-use super::memory::Word;
 use super::stories;
 use crate::kit::failure::{Outcome, equal, holds, refused};
 use crate::kit::stage::{CNODE, HERE, Stage};
+use crate::kit::word::Word;
 
 stories! {
     a_window_shows_its_pages,
