@@ -13,6 +13,8 @@
 )]
 
 #[cfg(target_os = "none")]
+mod figures;
+#[cfg(target_os = "none")]
 mod kit;
 #[cfg(target_os = "none")]
 mod run;
@@ -29,6 +31,7 @@ runtime::server_main!(begin);
 fn begin(server: runtime::server::Server) -> u8 {
     match server.arguments().next() {
         Some("victim") => victim::fail(&server),
+        Some("figures") => figures::measure(server),
         _ => run::tell_all(server),
     }
 }

@@ -23,6 +23,8 @@ use crate::interpreter::{Memory, Registers};
 pub const CORE_ADDRESS: u64 = 0x9000_00ff_0000_0000;
 /// Control registers that the hot path uses, by number.
 pub mod control {
+    /// Mode before the trap.
+    pub const PRMD: u32 = 0x1;
     /// Unit enables.
     pub const EUEN: u32 = 0x2;
     /// Where `ertn` goes.
@@ -35,6 +37,12 @@ pub mod control {
     pub const KS0: u32 = 0x30;
     /// The current thread.
     pub const KS1: u32 = 0x31;
+    /// A host's block.
+    pub const KS2: u32 = 0x32;
+    /// A host's entry for system calls.
+    pub const KS3: u32 = 0x33;
+    /// Scratch.
+    pub const KS4: u32 = 0x34;
 }
 
 /// Slots of both threads' capability space.
@@ -132,6 +140,7 @@ impl World {
             for (register, value) in tcb.registers.iter().enumerate().skip(1) {
                 value.set(number << 32 | u64::try_from(register).unwrap_or(0));
             }
+            tcb.tls_base.set(number << 32 | 0x7_1500);
             tcb.registers.first().into_iter().for_each(|pc| pc.set(0x1_2000_0000 + number * 0x1000));
             let root = space.address().physical().0 + offset_of!(VSpace, root) as u64;
             let space = world.machine.get(space);

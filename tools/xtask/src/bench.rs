@@ -43,18 +43,22 @@ pub(crate) struct BenchArguments {
 pub(crate) enum Suite {
     /// Call, reply and round trip between two address spaces, with 0, 4 and 8 words.
     Ipc,
+    /// A hosted program's call, fault and turn: kernel and a minimal host.
+    Hosting,
 }
 
 impl Suite {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ipc => "ipc",
+            Self::Hosting => "hosting",
         }
     }
 
     fn image(self) -> &'static str {
         match self {
             Self::Ipc => "bench",
+            Self::Hosting => "hosting",
         }
     }
 }

@@ -8,7 +8,13 @@ use crate::build::Programs;
 use crate::workspace::Workspace;
 use packages::shell::Shell;
 
-/// Measures IPC twice.
+/// A suite, with the names of its two tests.
+const SUITES: [(Suite, &str, &str); 2] = [
+    (Suite::Ipc, "IPC within its budgets", "two runs of IPC give the same minimum and median"),
+    (Suite::Hosting, "hosting within its budgets", "two runs of hosting give the same minimum and median"),
+];
+
+/// Measures each suite twice.
 pub(crate) fn run(
     shell: &Shell,
     workspace: &Workspace,
@@ -16,22 +22,26 @@ pub(crate) fn run(
     selection: &Selection,
     tally: &mut Tally,
 ) {
-    let (budgets, equal) = ("IPC within its budgets", "two runs give the same minimum and median");
-    if !selection.has(budgets) && !selection.has(equal) {
-        return;
+    for (suite, budgets, equal) in SUITES {
+        if !selection.has(budgets) && !selection.has(equal) {
+            continue;
+        }
+        tally.section(&format!("figures: {}", suite.name()));
+        let measure = || -> Result<_> {
+            let bench = Bench::build(shell, workspace, programs, suite)?;
+            Ok((bench.measure(shell, None)?, bench.measure(shell, None)?))
+        };
+        let (first, second) = match measure() {
+            Ok(reports) => reports,
+            Err(error) => {
+                tally.fail(budgets, &format!("{error:?}"));
+                continue;
+            }
+        };
+        print!("{}", first.to_table());
+        let within = check_budgets(workspace, &first)
+            .and_then(|within| if within { Ok(()) } else { Err(miette!("see the errors above")) });
+        tally.add(budgets, within);
+        tally.add(equal, same_minimum_and_median(&first, &second));
     }
-    tally.section("figures");
-    let measure = || -> Result<_> {
-        let bench = Bench::build(shell, workspace, programs, Suite::Ipc)?;
-        Ok((bench.measure(shell, None)?, bench.measure(shell, None)?))
-    };
-    let (first, second) = match measure() {
-        Ok(reports) => reports,
-        Err(error) => return tally.fail("IPC benchmark", &format!("{error:?}")),
-    };
-    print!("{}", first.to_table());
-    let within = check_budgets(workspace, &first)
-        .and_then(|within| if within { Ok(()) } else { Err(miette!("see the errors above")) });
-    tally.add(budgets, within);
-    tally.add(equal, same_minimum_and_median(&first, &second));
 }
