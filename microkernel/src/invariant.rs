@@ -3,6 +3,7 @@
 //! [`check`] finds every slot that can be reached from the threads that a core knows, from the interrupt
 //! slots and from the roots that it is given, through CNodes, Tcbs, Zombies and the derivation list.
 
+pub mod hosts;
 pub mod threads;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -50,7 +51,18 @@ pub fn check<M: Machine>(k: &Kernel<M>, roots: &[Ref<Slot>]) -> Result<(), Strin
     check_memory(k, &filled)?;
     check_homes(k, &filled, roots)?;
     check_zombies(k, &filled)?;
-    check_threads(k, &filled)
+    check_threads(k, &filled)?;
+    let hosts = filled.iter().filter_map(|entry| match entry.cap {
+        Cap::Host { host, size_bits } => Some((host, size_bits)),
+        _ => None,
+    });
+    hosts::check(k, &hosts.collect(), &threads_in(&filled))
+}
+
+/// The threads whose capabilities are among these.
+fn threads_in(filled: &[Entry]) -> HashSet<Ref<Tcb>> {
+    let thread = |entry: &Entry| if let Cap::Tcb(thread) = entry.cap { Some(thread) } else { None };
+    filled.iter().filter_map(thread).collect()
 }
 
 /// The slots that hold a capability, of all that can be found.
@@ -268,11 +280,7 @@ fn check_zombies<M: Machine>(k: &Kernel<M>, filled: &[Entry]) -> Result<(), Stri
 
 /// What mirrors a thread's slots is true.
 fn check_threads<M: Machine>(k: &Kernel<M>, filled: &[Entry]) -> Result<(), String> {
-    let threads: HashSet<Ref<Tcb>> = filled
-        .iter()
-        .filter_map(|entry| if let Cap::Tcb(thread) = entry.cap { Some(thread) } else { None })
-        .collect();
-    for thread in threads {
+    for thread in threads_in(filled) {
         let tcb = k.get(thread);
         let [cspace, vspace, buffer, ..] = &tcb.slots;
         let mirrored = tcb.cspace_size.get() == 0
@@ -281,7 +289,7 @@ fn check_threads<M: Machine>(k: &Kernel<M>, filled: &[Entry]) -> Result<(), Stri
         if !mirrored {
             return Err(format!("{thread:?} has another capability space than its slot says"));
         }
-        if tcb.vspace.get().is_some_and(|space| vspace.cap() != Cap::VSpace(space)) {
+        if !tcb.is_host() && tcb.vspace.get().is_some_and(|space| vspace.cap() != Cap::VSpace(space)) {
             return Err(format!("{thread:?} has another address space than its slot says"));
         }
         let pinned = matches!(buffer.cap(), Cap::Frame(frame) if frame.base.0 == tcb.ipc_buffer.get());

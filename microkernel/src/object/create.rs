@@ -8,7 +8,6 @@ use crate::arch::Machine;
 use crate::capability::cap::{Cap, FrameCap, Guard, Place, Slot, UntypedCap};
 use crate::kernel::Kernel;
 use crate::object::endpoint::Endpoint;
-use crate::object::host::{self, Host};
 use crate::object::notification::Notification;
 use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
@@ -90,11 +89,7 @@ pub fn create<M: Machine>(k: &Kernel<M>, plan: &Blueprint) -> Option<Cap> {
             k.get(space).windows.iter().for_each(|slot| slot.set_place(Place::Window));
             Cap::VSpace(space)
         }
-        ObjectType::Host => {
-            let host: Ref<Host> = base.cast();
-            host::initialise(k, host);
-            Cap::Host { host, size_bits: plan.size_bits }
-        }
+        ObjectType::Host => Cap::Host { host: base.cast(), size_bits: plan.size_bits },
         _ => return None,
     })
 }

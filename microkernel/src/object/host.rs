@@ -125,10 +125,10 @@ pub const fn frame_bits(size_bits: u8) -> u8 {
     size_bits - ENTRY_BITS + CONTEXT_BITS
 }
 
-/// Brings a new Host, whose memory is zero, into its first state. Contexts are brought there one by one.
-pub fn initialise<M: Machine>(k: &Kernel<M>, host: Ref<Host>) {
-    k.get(host).contexts.set_place(Place::Host);
-    k.get(host).upper.set_place(Place::Host);
+/// True once a Host was given its contexts. It is given some once: its contexts' records say where they lie.
+/// A new Host is all zero; records are brought into their first state one by one, by SetSpace.
+pub fn is_configured<M: Machine>(k: &Kernel<M>, host: Ref<Host>) -> bool {
+    k.get(host).contexts.place() == Place::Host
 }
 
 /// Ends a Host with its last capability: no thread refers to it. The caller empties its slots.

@@ -8,6 +8,7 @@
 
 mod cnode;
 mod deletion;
+mod hosts;
 mod model;
 mod random;
 mod table;

@@ -79,12 +79,12 @@ fn configure<M: Machine>(
     if !fits {
         return Err(Failure::about(Error::InvalidArgument, 2, frame_bits(size_bits).into()));
     }
-    let own = [host.cast::<Slot>().element(1), host.cast::<Slot>()];
-    if own.into_iter().any(|slot| !k.get(slot).is_empty()) {
+    if host::is_configured(k, host) {
         return Err(Error::InvalidState.into());
     }
-    for (source, into) in [upper, contexts].into_iter().zip(own) {
+    for (source, into) in [(upper, host.cast::<Slot>().element(1)), (contexts, host.cast())] {
         let derived = derivation::derive(k, source, k.get(source).cap())?;
+        k.get(into).set_place(Place::Host);
         derivation::insert(k, derived, source, into);
     }
     Ok(())
