@@ -1,5 +1,5 @@
-//! Tells every story in turn, each on a swept stage, and reports it on the control line. The argument `only=TEXT`
-//! leaves out those without the text in their names.
+//! Tells every story in turn, each on a swept stage, and reports it on the control line. Arguments `only=TEXT`
+//! leave out those without any of the texts in their names; `rounds=N` is for stories that are campaigns.
 
 use abi::control::{Record, TestResult, Text};
 use runtime::log::Console;
@@ -20,9 +20,8 @@ pub(crate) fn tell_all(server: Server) -> u8 {
         }
     };
     let mut failed = 0_u32;
-    let only = server.arguments().find_map(|argument| argument.strip_prefix("only="));
     let stories = story::ALL.iter().flat_map(|stories| stories.iter());
-    for story in stories.filter(|story| only.is_none_or(|text| story.name.contains(text))) {
+    for story in stories.filter(|story| is_chosen(&server, story.name)) {
         // A story that hangs is the last one that the log names.
         console.log(format_args!("guest: {}", story.name));
         let result = (story.tell)(&mut stage);
@@ -36,6 +35,11 @@ pub(crate) fn tell_all(server: Server) -> u8 {
     }
     console.flush();
     shut_down(u8::from(failed != 0))
+}
+
+fn is_chosen(server: &Server, name: &str) -> bool {
+    let mut texts = server.arguments().filter_map(|argument| argument.strip_prefix("only=")).peekable();
+    texts.peek().is_none() || texts.any(|text| name.contains(text))
 }
 
 fn report(console: &mut Console, name: &str, result: &Result<(), Failure>) {

@@ -8,6 +8,7 @@ mod faults;
 mod hosted_faults;
 mod hosted_revocation;
 mod hosted_vectors;
+mod hostile;
 mod hosting;
 mod interrupts;
 mod kicks;
@@ -61,6 +62,7 @@ pub(crate) const ALL: &[&[Story]] = &[
     kicks::STORIES,
     hosted_vectors::STORIES,
     hosted_revocation::STORIES,
+    hostile::STORIES,
     restarts::STORIES,
     memory::STORIES,
     mapping::STORIES,

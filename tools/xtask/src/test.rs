@@ -70,7 +70,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
     host::run(shell, workspace, &selection, campaign, &mut tally);
     match programs {
         Ok(programs) => {
-            guest::run(shell, workspace, &programs, &selection, &mut tally);
+            guest::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             crash::run(shell, workspace, &programs, &selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, &programs, &selection, &mut tally);

@@ -6,9 +6,9 @@ use abi::control::{Record, SelfTestResult, TestResult};
 use image::LoadAddress;
 use machine::{Run, Verdict};
 
-use super::{Selection, Tally};
+use super::{Campaign, Selection, Tally};
 use crate::boot;
-use crate::build::{self, Programs};
+use crate::build::{self, Image, Programs};
 use crate::workspace::Workspace;
 use packages::shell::Shell;
 
@@ -18,33 +18,52 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// Where images are loaded in tests: behind QEMU's boot tables, and in memory behind the devices.
 pub(crate) const LOAD_ADDRESSES: [u64; 2] = [0x20_0000, 0x9000_0000];
 
-/// Runs them, once for each load address.
+/// How long a campaign may take.
+const CAMPAIGN_TIMEOUT: Duration = Duration::from_secs(4 * 3600);
+
+/// Runs them, once for each load address; a full campaign also repeats those that are made for it a thousand times.
 pub(crate) fn run(
     shell: &Shell,
     workspace: &Workspace,
     programs: &Programs,
     selection: &Selection,
+    campaign: Campaign,
     tally: &mut Tally,
 ) {
     for address in LOAD_ADDRESSES.into_iter().filter_map(LoadAddress::new) {
         let place = format!("loaded at {:#x}", address.physical());
         tally.section(&format!("guest tests, {place}"));
-        let image = match build::named_image(workspace, programs, "test", address) {
-            Ok(image) => image,
+        match build::named_image(workspace, programs, "test", address) {
+            Ok(image) => tell(shell, &image, TIMEOUT, &place, selection, tally),
             Err(error) => return tally.fail("guest tests", &format!("{error:?}")),
-        };
-        match boot::boot(shell, &image, None, TIMEOUT) {
-            Ok(run) => {
-                record(&run, &place, selection, tally);
-                if !matches!(run.verdict, Verdict::Passed { .. }) {
-                    tally.fail(
-                        &format!("guest tests, {place}"),
-                        &format!("{:?}", boot::explain(&run, &image)),
-                    );
-                }
-            }
-            Err(error) => tally.fail(&format!("guest tests, {place}"), &format!("{error:?}")),
         }
+    }
+    if campaign == Campaign::Full {
+        tally.section("guest tests, a thousand times");
+        match build::named_image(workspace, programs, "campaign", LoadAddress::DEFAULT) {
+            Ok(image) => tell(shell, &image, CAMPAIGN_TIMEOUT, "a thousand times", selection, tally),
+            Err(error) => tally.fail("guest tests, a thousand times", &format!("{error:?}")),
+        }
+    }
+}
+
+/// Boots an image and adds what its tests say.
+fn tell(
+    shell: &Shell,
+    image: &Image,
+    timeout: Duration,
+    place: &str,
+    selection: &Selection,
+    tally: &mut Tally,
+) {
+    match boot::boot(shell, image, None, timeout) {
+        Ok(run) => {
+            record(&run, place, selection, tally);
+            if !matches!(run.verdict, Verdict::Passed { .. }) {
+                tally.fail(&format!("guest tests, {place}"), &format!("{:?}", boot::explain(&run, image)));
+            }
+        }
+        Err(error) => tally.fail(&format!("guest tests, {place}"), &format!("{error:?}")),
     }
 }
 
