@@ -22,6 +22,8 @@ use crate::kit::stage::Stage;
 
 /// Samples under each label.
 const SAMPLES: u64 = 1000;
+/// Where no program has a page.
+const HOLE: u64 = 0x3_0000_0000;
 /// `$s0`, `$s1`, `$s2`.
 const S: [usize; 3] = [23, 24, S2];
 const S2: usize = 25;
@@ -78,14 +80,16 @@ fn measure_all(stage: &mut Stage, console: &mut Console) -> Outcome {
         record(console, label);
     }
 
-    house.program(stage, 2, Program::Breaking)?;
-    begin(&house, 2, "fault", 0);
     house.own(own::SKIP_FAULTS).set(1);
-    equal("fault", house.run(How::Full, Some(2))?, (report::CALL, 400))?;
+    for (context, program, label) in [(2, Program::Breaking, "fault"), (3, Program::Loading, "page")] {
+        house.program(stage, context, program)?;
+        begin(&house, context, label, HOLE);
+        equal(label, house.run(How::Full, Some(context))?, (report::CALL, 400))?;
+        record(console, label);
+    }
     house.own(own::SKIP_FAULTS).set(0);
-    record(console, "fault");
 
-    let [one, other] = [3, 4];
+    let [one, other] = [4, 5];
     for context in [one, other] {
         house.program(stage, context, Program::Yielding)?;
         begin(&house, context, "switch", call::YIELD);

@@ -1,8 +1,9 @@
 //! Exceptions of programs: every register, and what the machine says of the cause, to the current context;
 //! then the host's entry for faults (C-25).
 //!
-//! Two kinds are looked at by Rust first, because the program may go on without its host: a page that is only
-//! hidden (C-22), and a vector unit that is not enabled yet (C-30). Assembly beside `hosted_path`, whose
+//! Two kinds are looked at first, because the program may go on without its host: a page that is only hidden
+//! (C-22), and a vector unit that is not enabled yet (C-30). The walk for the former is assembly, and Rust is
+//! asked only where the tables have a page: a program's first touch of a page is no time to lose. Assembly beside `hosted_path`, whose
 //! macros it shares; it reads BADV and BADI, so it is not part of the section that C-12 is checked on.
 #![expect(unsafe_code, reason = "entry code is assembly, and hands the kernel's state to Rust")]
 
@@ -12,8 +13,10 @@ use core::mem::offset_of;
 use abi::context::Context;
 
 use super::hosted_path::{HOST_PRMD, go_to_host, save_program};
-use super::registers::{BADI, BADV, ERA, ESTAT, KS0, KS1, KS2, KS4, PRMD, exception};
+use super::paging::{self, entry as entry_bit};
+use super::registers::{ASID, BADI, BADV, ERA, ESTAT, KS0, KS1, KS2, KS4, PGDL, PRMD, exception};
 use super::trap::{self, BoardKernel};
+use crate::address::WINDOW_BASE;
 use crate::entry as core_entry;
 use crate::kernel::Core;
 use crate::object::host::{HostedContext, entry};
@@ -22,6 +25,11 @@ use crate::object::thread::{Exit, Tcb};
 /// Ecodes from load invalid to fetch invalid; 0 is no exception's.
 const INVALID_END: u64 = exception::FETCH_INVALID + 1;
 const _: () = assert!(exception::LOAD_INVALID == 1);
+/// What `lu52i.d` makes [`WINDOW_BASE`] of: its top twelve bits, as a signed number.
+const WINDOW_TOP: i64 = WINDOW_BASE.cast_signed() >> 52;
+const _: () = assert!((WINDOW_TOP << 52).cast_unsigned() == WINDOW_BASE);
+// The walk in the assembly is of this shape.
+const _: () = assert!(paging::PAGE_BITS == 14 && paging::INDEX_BITS == 11);
 /// Ecodes of disabled units: FP, LSX, LASX.
 const UNITS: u64 = exception::LASX_DISABLED + 1 - exception::FP_DISABLED;
 
@@ -50,10 +58,43 @@ global_asm!(
     "    st.d        $t1, $t0, {cause}",
     "    bstrpick.d  $t1, $t1, 21, 16",
     "    sltui       $t0, $t1, {invalid_end}",
-    "    bnez        $t0, 1f",
+    "    bnez        $t0, bixi_program_page",
     "    addi.d      $t1, $t1, -{fp_disabled}",
     "    sltui       $t0, $t1, {units}",
     "    bnez        $t0, 1f",
+    go_to_host!("{fault}"),
+
+    // An invalid page: where the lower half's tables have none either, the host is told at once.
+    "bixi_program_page:",
+    "    csrrd       $t1, {badv}",
+    "    bstrpick.d  $t0, $t1, 63, 47",
+    "    bnez        $t0, 3f",
+    "    lu52i.d     $t3, $zero, {window}",
+    "    csrrd       $t0, {pgdl}",
+    "    or          $t0, $t0, $t3",
+    "    bstrpick.d  $t2, $t1, 46, 36",
+    "    slli.d      $t2, $t2, 3",
+    "    ldx.d       $t0, $t0, $t2",
+    "    beqz        $t0, 2f",
+    "    or          $t0, $t0, $t3",
+    "    bstrpick.d  $t2, $t1, 35, 25",
+    "    slli.d      $t2, $t2, 3",
+    "    ldx.d       $t0, $t0, $t2",
+    "    beqz        $t0, 2f",
+    "    andi        $t2, $t0, {huge}",
+    "    bnez        $t2, 1f",
+    "    or          $t0, $t0, $t3",
+    "    bstrpick.d  $t2, $t1, 24, 14",
+    "    slli.d      $t2, $t2, 3",
+    "    ldx.d       $t0, $t0, $t2",
+    "    andi        $t2, $t0, {valid}",
+    "    bnez        $t2, 1f",
+    "2:  move        $t2, $zero",
+    "    move        $t3, $zero",
+    go_to_host!("{fault}"),
+    // An address of no program's: it must hide no page of the host's.
+    "3:  csrrd       $t0, {asid}",
+    "    invtlb      0x6, $t0, $t1",
     go_to_host!("{fault}"),
 
     "1:  csrrd       $t0, {ks1}",
@@ -81,6 +122,11 @@ global_asm!(
     estat = const ESTAT.number(),
     badv = const BADV.number(),
     badi = const BADI.number(),
+    pgdl = const PGDL.number(),
+    asid = const ASID.number(),
+    window = const WINDOW_TOP,
+    huge = const entry_bit::GLOBAL_OR_HUGE,
+    valid = const entry_bit::VALID,
     ks0 = const KS0.number(),
     ks1 = const KS1.number(),
     ks2 = const KS2.number(),

@@ -19,6 +19,8 @@ pub(crate) enum Program {
     Yielding,
     /// The same as [`Self::Measured`] with a break instead of a call.
     Breaking,
+    /// The same with a load from `$s0`.
+    Loading,
     /// Fills all registers from a frame at `$a0`, calls, and stores them all there; then call 401.
     AllRegisters,
     /// Counts in `$s0` for ever; what else it has in registers stays.
@@ -62,6 +64,20 @@ core::arch::global_asm!(
     "ori $a1, $zero, 1",
     "ori $zero, $zero, 0x5A1",
     "break 1",
+    "ori $zero, $zero, 0x5A2",
+    "addi.d $s3, $s3, -1",
+    "bnez $s3, 2b",
+    "ori $a7, $zero, 400",
+    "syscall 0",
+    "b 1b",
+
+    ".globl bixi_program_loading",
+    "bixi_program_loading:",
+    "1: move $s3, $s2",
+    "2: move $a0, $s1",
+    "ori $a1, $zero, 1",
+    "ori $zero, $zero, 0x5A1",
+    "ld.d $t0, $s0, 0",
     "ori $zero, $zero, 0x5A2",
     "addi.d $s3, $s3, -1",
     "bnez $s3, 2b",
@@ -212,6 +228,7 @@ const _: () = assert!(offset_of!(Frame, input) == 0);
 unsafe extern "C" {
     static bixi_program_measured: u32;
     static bixi_program_breaking: u32;
+    static bixi_program_loading: u32;
     static bixi_program_yielding: u32;
     static bixi_program_all_registers: u32;
     static bixi_program_spin: u32;
@@ -230,6 +247,7 @@ impl Program {
         let start = match self {
             Self::Measured => &raw const bixi_program_measured,
             Self::Breaking => &raw const bixi_program_breaking,
+            Self::Loading => &raw const bixi_program_loading,
             Self::Yielding => &raw const bixi_program_yielding,
             Self::AllRegisters => &raw const bixi_program_all_registers,
             Self::Spin => &raw const bixi_program_spin,
