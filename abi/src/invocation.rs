@@ -35,8 +35,8 @@ macro_rules! for_each_invocation {
             CNodeRevoke: CNode.Revoke = 0x207, built, caps(), words(index, depth) -> (), [LookupFailed, RangeError], "Deletes every capability derived from this one.";
             CNodeCancelBadgedSends: CNode.CancelBadgedSends = 0x208, built, caps(), words(index, depth) -> (), [LookupFailed, RangeError, MissingRight], "Ends the waiting sends of this badge.";
 
-            TcbConfigure: Tcb.Configure = 0x301, built, caps(cspace, vspace, buffer_frame), words(cspace_guard) -> (), [InvalidCapability, InvalidArgument, InvalidState], "SetSpace and SetIpcBuffer in one call; a null `buffer_frame` takes the buffer away.";
-            TcbSetSpace: Tcb.SetSpace = 0x302, built, caps(fault_handler, cspace, vspace), words(cspace_guard) -> (), [InvalidCapability, InvalidArgument], "Sets fault endpoint, capability space and address space.";
+            TcbConfigure: Tcb.Configure = 0x301, built, caps(cspace, vspace, buffer_frame), words(cspace_guard) -> (), [InvalidCapability, InvalidArgument, InvalidState, AlreadyBound], "SetSpace and SetIpcBuffer in one call; a null `buffer_frame` takes the buffer away.";
+            TcbSetSpace: Tcb.SetSpace = 0x302, built, caps(fault_handler, cspace, vspace), words(cspace_guard) -> (), [InvalidCapability, InvalidArgument, InvalidState, AlreadyBound], "Sets fault endpoint, capability space and address space.";
             TcbSetPriority: Tcb.SetPriority = 0x303, built, caps(authority), words(priority) -> (), [InvalidCapability, RangeError], "Sets the priority, at most the authority's maximum.";
             TcbSetMCPriority: Tcb.SetMCPriority = 0x304, built, caps(authority), words(priority) -> (), [InvalidCapability, RangeError], "Sets the maximum controlled priority.";
             TcbSetSchedParams: Tcb.SetSchedParams = 0x305, built, caps(authority, sched_context, fault_handler), words(max_priority, priority) -> (), [InvalidCapability, RangeError, AlreadyBound], "Sets priorities, scheduling context and fault endpoint in one call.";
@@ -45,7 +45,7 @@ macro_rules! for_each_invocation {
             TcbSetTimeoutEndpoint: Tcb.SetTimeoutEndpoint = 0x308, planned, caps(endpoint), words() -> (), [NotImplemented], "Sets who receives timeout faults.";
             TcbReadRegisters: Tcb.ReadRegisters = 0x309, built, caps(), words(first, count) -> (), [RangeError, InvalidState], "Answers `count` registers from `first` on; register 0 is the pc. Refused of a host whose program runs (C-28), as the two methods that follow.";
             TcbWriteRegisters: Tcb.WriteRegisters = 0x30a, built, caps(), words(resume, first) -> (), [RangeError, InvalidState, TruncatedMessage], "Writes the words that follow as registers from `first` on; register 0 is the pc; `resume` 1 resumes.";
-            TcbCopyRegisters: Tcb.CopyRegisters = 0x30b, built, caps(source), words(flags) -> (), [InvalidCapability, InvalidArgument], "Copies registers from another thread: flag 0 suspends the source, 1 resumes the target, 2 copies pc, sp, fp and callee-saved, 3 the rest.";
+            TcbCopyRegisters: Tcb.CopyRegisters = 0x30b, built, caps(source), words(flags) -> (), [InvalidCapability, InvalidArgument, InvalidState], "Copies registers from another thread: flag 0 suspends the source, 1 resumes the target, 2 copies pc, sp, fp and callee-saved, 3 the rest.";
             TcbSuspend: Tcb.Suspend = 0x30c, built, caps(), words() -> (), [], "Stops the thread. What it waits for it goes on waiting for when it is resumed (CASES 7); a send begins anew.";
             TcbResume: Tcb.Resume = 0x30d, built, caps(), words() -> (), [], "Makes a stopped thread runnable.";
             TcbBindNotification: Tcb.BindNotification = 0x30e, built, caps(notification), words() -> (), [InvalidCapability, AlreadyBound, MissingRight], "Lets the thread receive the notification while it waits at an endpoint.";

@@ -27,9 +27,9 @@ macro_rules! for_each_syscall {
             Wait = 9, "Receives without a Reply capability; on a notification, waits for a signal.";
             Poll = 10, "Wait that answers at once, with badge 0 when nothing was pending.";
             Yield = 11, "Gives up the processor until the scheduling context is due again.";
-            Switch = 12, "Host only (C-26): makes a context current.";
-            EnterFull = 13, "Host only (C-25): enters the current context with every register.";
-            SyncVector = 14, "Host only (C-30): brings vector state to the context's memory.";
+            Switch = 12, "Host only (C-26): makes the context of number `$a0` current.";
+            EnterFull = 13, "Host only (C-25): enters the current context with every register; `$a0` has flags.";
+            SyncVector = 14, "Host only (C-30): brings the vector state of the context of number `$a0` to its memory.";
         }
     };
 }

@@ -3,7 +3,7 @@
 //! Reading order is a call's: [`stubs`] has a method for each row of the table of invocations, [`message`]
 //! what is sent and received, [`trap`] the one instruction that enters the kernel. [`start`] and [`panic`] are
 //! a server's first and last moments; [`server`] is what root gave it. [`ring`] and [`log`] speak to other
-//! servers without waiting for them (C-61); [`memory`], [`space`] and [`thread`] build objects from Untypeds.
+//! servers without waiting for them (C-61); [`memory`], [`space`] and [`thread`] build objects from Untypeds; [`host`] is for servers that host programs.
 //!
 //! There is no global state: a thread's IPC buffer is found through `$tp`, everything else is passed on.
 

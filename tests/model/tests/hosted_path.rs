@@ -319,7 +319,10 @@ fn each_vector_has_its_way(section: &HotSection) {
     }
 }
 
-const CHECKS: &[(&str, fn(&HotSection))] = &[
+/// Asserts something of a section.
+type Check = fn(&HotSection);
+
+const CHECKS: &[(&str, Check)] = &[
     ("a_programs_call_takes_eight_instructions", a_programs_call_takes_eight_instructions),
     ("enter_takes_eleven_instructions", enter_takes_eleven_instructions),
     (

@@ -6,4 +6,5 @@
 
 pub(crate) mod code;
 pub(crate) mod house;
+pub(crate) mod nap;
 pub(crate) mod program;

@@ -4,9 +4,11 @@ use core::mem::offset_of;
 
 use abi::context::{Context, access};
 use abi::fault::Fault;
-use abi::{PAGE_BYTES, UPPER_HALF_START};
+use abi::{LOWER_HALF_END, ObjectType, PAGE_BITS, PAGE_BYTES, Rights, UPPER_HALF_START};
 use runtime::message::info;
 use runtime::registers::{A0, PC};
+use runtime::space::{Access, map};
+use runtime::stubs::Frame;
 use runtime::trap::{NO_WORDS, instruction_barrier};
 
 use super::stories;
@@ -119,6 +121,12 @@ fn no_alias_reaches_the_host(stage: &mut Stage) -> Outcome {
         });
     let own = [BUFFER, CONTEXTS, BUFFER - 3 * PAGE_BYTES];
     let mut switch = Some(1);
+    // The program has a page of its own at the lower address of each, which an alias would bring in for the host's.
+    let bait = Frame(stage.memory.make(ObjectType::Frame, PAGE_BITS)?);
+    for page in image.clone().chain(own) {
+        let copy = Frame(stage.memory.copy(bait.0, Rights::ALL)?);
+        map(&mut stage.memory, place.space, copy, page & (LOWER_HALF_END - 1), Access::ReadWrite)?;
+    }
     for page in image.chain(own) {
         // All bits above 47 are those of the lower half, or some of them.
         for alias in [page & 0xffff_ffff_ffff, page & !(1 << 63), page & !(1 << 48)] {

@@ -8,7 +8,8 @@ use runtime::registers::PC;
 use super::stories;
 use crate::kit::failure::{Failure, Outcome, equal};
 use crate::kit::hosting::code::{order, report};
-use crate::kit::hosting::house::{CODE, DATA, House, How, Nap, Place};
+use crate::kit::hosting::house::{CODE, DATA, House, How, Place};
+use crate::kit::hosting::nap::Nap;
 use crate::kit::hosting::program::Program;
 use crate::kit::stage::{CNODE, Stage};
 

@@ -11,7 +11,8 @@ use runtime::stubs::Notification;
 use super::stories;
 use crate::kit::failure::{Failure, Outcome, equal};
 use crate::kit::hosting::code::{order, report};
-use crate::kit::hosting::house::{BUFFER, CODE, CONTEXTS, DATA, House, How, Nap, Place};
+use crate::kit::hosting::house::{BUFFER, CODE, CONTEXTS, DATA, House, How, Place};
+use crate::kit::hosting::nap::Nap;
 use crate::kit::hosting::program::Program;
 use crate::kit::stage::Stage;
 

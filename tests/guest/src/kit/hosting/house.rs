@@ -14,16 +14,14 @@ use runtime::memory::{Memory, retype};
 use runtime::message::info;
 use runtime::registers::{A0, PC, Registers, Resume, TP};
 use runtime::space::{Access, map, map_new_page};
-use runtime::stubs::{
-    Endpoint, Frame, Host, HostControl, Notification, Reply, SchedContext, Tcb, VSpace, yield_now,
-};
-use runtime::thread::{Time, guard};
+use runtime::stubs::{Endpoint, Frame, Host, HostControl, Reply, SchedContext, Tcb, VSpace};
+use runtime::thread::guard;
 use runtime::trap::{NO_WORDS, instruction_barrier};
 
 use super::code::{self, DELTA, order, own, report};
 use super::program::Program;
-use crate::kit::assistant::{PLENTY, Role};
-use crate::kit::failure::{Failure, Outcome, equal};
+use crate::kit::assistant::PLENTY;
+use crate::kit::failure::{Failure, equal};
 use crate::kit::fault::Heard;
 use crate::kit::stage::{CNODE, DIRECTOR, SCHED_CONTROL, Stage};
 use crate::kit::word::Word;
@@ -125,51 +123,6 @@ pub(crate) struct Place {
 
 fn upper(code: unsafe extern "C" fn()) -> u64 {
     (code as *const ()).expose_provenance() as u64 + DELTA
-}
-
-/// Naps after which what was waited for does not come.
-const MOST_NAPS: u32 = 2000;
-
-/// Lets everything below the director run for a while: a thread above it gives its time up once, and wakes the
-/// director when it has some again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Nap {
-    begin: Notification,
-    over: Notification,
-}
-
-impl Nap {
-    /// A nap of a millisecond or so.
-    pub(crate) fn new(stage: &mut Stage) -> Result<Self, InvocationError> {
-        extern "C" fn wake(begin: u64, over: u64, _: u64, _: u64) -> ! {
-            loop {
-                let _ = Notification(CPtr(begin)).wait();
-                yield_now();
-                let _ = Notification(CPtr(over)).signal();
-            }
-        }
-        let (begin, over) = (stage.notification()?, stage.notification()?);
-        let time = Time { budget_ns: 200_000, period_ns: 1_000_000 };
-        stage.start(Role::ABOVE.above(20).with_time(time), wake, [begin.0.0, over.0.0, 0, 0])?;
-        Ok(Self { begin, over })
-    }
-
-    /// Takes it.
-    pub(crate) fn take(self) -> Result<(), InvocationError> {
-        self.begin.signal()?;
-        self.over.wait().map(drop)
-    }
-
-    /// Takes naps until something holds: on a machine that is busy, those below get little of one.
-    pub(crate) fn until(self, what: &str, holds: impl Fn() -> bool) -> Outcome {
-        for _ in 0..MOST_NAPS {
-            self.take()?;
-            if holds() {
-                return Ok(());
-            }
-        }
-        Err(Failure::new(format_args!("not in time: {what}")))
-    }
 }
 
 impl House {
