@@ -11,7 +11,7 @@ use crate::kit::hosting::house::{CODE, DATA, House, How};
 use crate::kit::hosting::nap::Nap;
 use crate::kit::hosting::program::Program;
 use crate::kit::shared::rest;
-use crate::kit::stage::{HERE, Stage};
+use crate::kit::stage::{HERE, NOTHING, Stage};
 
 stories! {
     preemption_keeps_a_programs_registers,
@@ -59,7 +59,7 @@ fn preemption_keeps_a_programs_registers(stage: &mut Stage) -> Outcome {
     house.tcb.bind_notification(kick)?;
     house.program(stage, 1, Program::Spin)?;
     let time = runtime::thread::Time { budget_ns: 200_000, period_ns: 700_000 };
-    let disturber = stage.start(Role::ABOVE.with_time(time), disturb, [0; 4])?;
+    let disturber = stage.start(Role::ABOVE.with_time(time).with_handler(NOTHING), disturb, [0; 4])?;
     let told = disturbed(&house, nap, kick);
     disturber.tcb.suspend()?;
     told
@@ -177,7 +177,7 @@ fn a_host_that_is_preempted_goes_on(stage: &mut Stage) -> Outcome {
     let house = House::start(stage, -10)?;
     let nap = Nap::new(stage)?;
     let time = runtime::thread::Time { budget_ns: 200_000, period_ns: 700_000 };
-    let disturber = stage.start(Role::ABOVE.with_time(time), disturb, [0; 4])?;
+    let disturber = stage.start(Role::ABOVE.with_time(time).with_handler(NOTHING), disturb, [0; 4])?;
     house.say(order::SPIN, 0, 0)?;
     let spun = (0..20).try_for_each(|_| {
         let before = SPIN_COUNT.get();
