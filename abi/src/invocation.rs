@@ -133,7 +133,7 @@ macro_rules! define_methods {
         pub enum Method { $(#[doc = $doc] $name = $number,)* }
 
         /// Every method, in the order of the table.
-        pub const TABLE: &[Row] = &[$(Method::$name.row()),*];
+        pub const TABLE: &[Row] = &[$(*Method::$name.row()),*];
 
         impl Method {
             /// The method that a label names, if there is one.
@@ -147,10 +147,10 @@ macro_rules! define_methods {
             }
 
             /// The method's row of the table.
-            pub const fn row(self) -> Row {
-                match self { $(Self::$name => Row {
+            pub const fn row(self) -> &'static Row {
+                match self { $(Self::$name => &Row {
                     name: concat!(stringify!($object), ".", stringify!($method)),
-                    method: self,
+                    method: Self::$name,
                     object: crate::ObjectType::$object,
                     built: is_built!($state),
                     caps: &[$(stringify!($cap)),*],

@@ -7,7 +7,10 @@
 //! Pages are mapped by leaves of 16 KiB. A large leaf, which a Frame's own Map made, is in the way of all
 //! three operations. What else a run meets it replaces, changes or removes, and passes over what is not there.
 //!
-//! The three loops over a table's entries are what is counted (BUDGETS): they only load, store and add up.
+//! What is done for each page and for each entry is counted (BUDGETS): it only loads, stores and adds up. What
+//! is done once a table ([`reach`]) or once a window is kept out of the way.
+
+mod reach;
 
 use core::cell::Cell;
 
@@ -15,34 +18,43 @@ use abi::mapping::{MAX_ENTRIES, MapEntry, Operation};
 use abi::message::LIST_OFFSET;
 use abi::{Error, LOWER_HALF_END, PAGE_BYTES};
 
+use self::reach::{Hand, Missing};
 use crate::address::{VirtAddr, WindowAddr};
 use crate::arch::Machine;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::object::page_table::{ENTRIES, PageTable};
-use crate::object::stale::Stale;
-use crate::object::stock::{self, Tables};
+use crate::object::stale::{self, Stale};
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
-use crate::object::translation::{Content, Entry, Level};
+use crate::object::translation::Entry;
 use crate::object::vspace::{self, VSpace};
 use crate::object::window::Window;
 use crate::syscall::invoke::{Answer, Arguments};
 
 /// First page number that is not in the lower half.
 const END: u64 = LOWER_HALF_END / PAGE_BYTES;
-/// Most entries that one loop goes over.
+/// Pages that one table translates.
+const TABLE: u64 = ENTRIES as u64;
+/// Most entries of a table that one loop goes over.
 const CHUNK: u64 = 128;
-/// Pages between two polls for interrupts (C-3), where reaching a table counts as [`REACH`].
+/// Steps between two polls for interrupts (C-3): a page of a run is one.
 const STEPS: u64 = 256;
-/// What finding a chunk's table costs, in pages.
-const REACH: u64 = 8;
+/// The number of no window.
+const NO_WINDOW: u64 = u64::MAX;
+/// Bytes of an entry.
+const ENTRY_BYTES: u64 = size_of::<MapEntry>() as u64;
+/// Entries of which so many change more pairs than are flushed one by one (C-42), unless they say something twice.
+const CERTAINLY_MANY: u64 = 2 * stale::MAX_PAIRS as u64;
+/// Entries of a list between two polls, beside those that long runs make.
+const POLLED: u64 = 8;
 
 /// Decodes and invokes MapMany for `thread`.
 ///
 /// # Errors
 ///
 /// As the method's row says; argument and detail are entries done and pages of the next.
+#[inline(never)]
 pub fn invoke<M: Machine>(
     k: &mut Kernel<M>,
     thread: Ref<Tcb>,
@@ -57,17 +69,22 @@ pub fn invoke<M: Machine>(
     if count != 0 && buffer == 0 {
         return Err(Error::NoIpcBuffer.into());
     }
-    let mut batch = Batch::new(space);
-    let ended = if count == 0 {
-        batch.one(k, MapEntry { first: arguments.word(1), second: arguments.word(2) })
-    } else {
-        batch.list(k, WindowAddr(buffer).offset(LIST_OFFSET as u64), count)
+    let mut stale = Stale::default();
+    let mut batch = Batch::new(k, space, &mut stale);
+    let ended = match count {
+        0 => batch
+            .one(MapEntry { first: arguments.word(1), second: arguments.word(2) })
+            .map(|()| 1)
+            .map_err(|end| (end, 0)),
+        _ => batch.list(WindowAddr(buffer).offset(LIST_OFFSET as u64), count),
     };
-    let Batch { entries, pages, stale, .. } = batch;
+    batch.put_down();
+    let pages = batch.pages;
     stale.flush(k, space);
     match ended {
-        Ok(()) | Err(End::Interrupt) => Ok(Answer::from_iter([entries, pages])),
-        Err(End::Error(error)) => Err(Failure::about(error, entries, pages)),
+        Ok(entries) => Ok(Answer::from_iter([entries, 0])),
+        Err((End::Interrupt, entries)) => Ok(Answer::from_iter([entries, pages])),
+        Err((End::Error(error), entries)) => Err(Failure::about(error, entries, pages)),
     }
 }
 
@@ -86,18 +103,22 @@ impl From<Error> for End {
     }
 }
 
-/// A call that is being worked off.
-struct Batch {
+/// A call that is being worked off. What each entry needs lies first.
+#[repr(C)]
+struct Batch<'k, M: Machine> {
+    /// The table that was worked in last.
+    hand: Hand<'k>,
+    /// The number of the window that was read last.
+    number: u64,
+    window: Window,
+    stale: &'k mut Stale,
+    k: &'k Kernel<M>,
+    root: &'k PageTable,
     space: Ref<VSpace>,
-    /// Entries that are done.
-    entries: u64,
-    /// Pages of the next that are done.
+    /// Pages that are done of an entry that is not.
     pages: u64,
     /// Steps since interrupts were polled for.
     steps: u64,
-    /// The window that was read last, and its number.
-    window: Option<(u64, Window)>,
-    stale: Stale,
 }
 
 /// What is done to each page of a run, decoded.
@@ -105,149 +126,167 @@ struct Batch {
 enum Change {
     /// The leaf of the first; each that follows leads one page further on.
     Map(Entry),
-    /// What leads into the window gets the rights of this leaf.
-    Protect(Window, Entry),
+    /// What leads into the window in hand gets the access of this leaf.
+    Protect(Entry),
     Unmap,
 }
 
-/// How a chunk's entries changed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Changed {
-    filled: u64,
-    emptied: u64,
-    /// Not 0: some entry is another.
-    bits: u64,
-}
-
-/// The table on the last level that translates a page, or what stands in its place.
-enum Found {
-    Table { last: Ref<PageTable>, middle: Ref<PageTable>, entry: Entry },
-    Nothing(Level),
-}
-
-impl Batch {
-    fn new(space: Ref<VSpace>) -> Self {
-        Self { space, entries: 0, pages: 0, steps: 0, window: None, stale: Stale::default() }
+impl<'k, M: Machine> Batch<'k, M> {
+    #[inline(always)]
+    fn new(k: &'k Kernel<M>, space: Ref<VSpace>, stale: &'k mut Stale) -> Self {
+        Self {
+            hand: Hand::nothing(k, space),
+            number: NO_WINDOW,
+            window: Window::NOTHING,
+            stale,
+            k,
+            root: k.get(vspace::root(space)),
+            space,
+            pages: 0,
+            steps: 0,
+        }
     }
 
-    fn list<M: Machine>(&mut self, k: &Kernel<M>, list: WindowAddr, count: u64) -> Result<(), End> {
-        for index in 0..count {
-            let place = list.offset(index * size_of::<MapEntry>() as u64);
-            let (first, second) = (k.machine.load(place), k.machine.load(place.offset(8)));
-            self.one(k, MapEntry { first, second })?;
+    /// Carries out the entries of a list; answers how many, also with what ended it before.
+    #[inline(never)]
+    fn list(&mut self, list: WindowAddr, count: u64) -> Result<u64, (End, u64)> {
+        if count > CERTAINLY_MANY {
+            self.stale.note_everything();
+        }
+        let end = list.offset(count * ENTRY_BYTES);
+        let done = |place: WindowAddr| (place.0 - list.0) / ENTRY_BYTES;
+        let mut place = list;
+        loop {
+            let poll_at = end.min(place.offset(POLLED * ENTRY_BYTES));
+            while place != poll_at {
+                let (first, second) = (self.k.machine.load(place), self.k.machine.load(place.offset(8)));
+                self.listed(MapEntry { first, second }).map_err(|end| (end, done(place)))?;
+                place = place.offset(ENTRY_BYTES);
+            }
+            if place == end {
+                return Ok(count);
+            }
+            self.poll().map_err(|end| (end, done(place)))?;
+        }
+    }
+
+    #[inline(always)]
+    fn listed(&mut self, entry: MapEntry) -> Result<(), End> {
+        if entry.maps_one_page() {
+            self.map_page(entry)
+        } else if entry.unmaps_one_page() {
+            self.unmap_page(entry)
+        } else {
+            self.one(entry)
+        }
+    }
+
+    /// Map of one page.
+    #[inline(always)]
+    fn map_page(&mut self, entry: MapEntry) -> Result<(), End> {
+        self.take_window(entry.window())?;
+        let leaf = self.window.leaf(entry.window_page(), 1, entry.access())?;
+        if self.hand.number != entry.page() / TABLE {
+            self.reach(entry.page(), Missing::Build)?;
+        }
+        let old = self.hand.entry(entry.page()).replace(leaf.0);
+        self.hand.filled = self.hand.filled.wrapping_add(u64::from(old == 0));
+        if old != leaf.0 {
+            self.stale.note_page(address(entry.page()));
         }
         Ok(())
     }
 
-    /// Carries out one entry.
-    fn one<M: Machine>(&mut self, k: &Kernel<M>, entry: MapEntry) -> Result<(), End> {
-        let change = self.decode(k, entry)?;
-        let (first, count) = (entry.page(), entry.count());
-        while self.pages < count {
+    /// Unmap of one page.
+    #[inline(always)]
+    fn unmap_page(&mut self, entry: MapEntry) -> Result<(), End> {
+        if self.hand.number != entry.page() / TABLE && self.reach(entry.page(), Missing::PassOver)? != 0 {
+            return Ok(());
+        }
+        let old = self.hand.entry(entry.page()).take();
+        if old != 0 {
+            self.hand.filled = self.hand.filled.wrapping_sub(1);
+            self.stale.note_page(address(entry.page()));
+        }
+        Ok(())
+    }
+
+    /// Carries out any entry.
+    #[inline(never)]
+    fn one(&mut self, entry: MapEntry) -> Result<(), End> {
+        let change = self.decode(entry)?;
+        while self.pages < entry.count() {
             if self.steps >= STEPS {
-                self.steps = 0;
-                if k.machine.preemption_pending() {
-                    return Err(End::Interrupt);
-                }
+                self.poll()?;
             }
-            self.pages += self.chunk(k, &change, first + self.pages, count - self.pages)?;
+            let (page, left) = (entry.page() + self.pages, entry.count() - self.pages);
+            self.pages += self.chunk(change, page, left)?;
         }
         self.pages = 0;
-        self.entries += 1;
         Ok(())
     }
 
-    fn decode<M: Machine>(&mut self, k: &Kernel<M>, entry: MapEntry) -> Result<Change, Error> {
-        let Some((operation, access)) = entry.operation() else { return Err(Error::InvalidArgument) };
+    fn decode(&mut self, entry: MapEntry) -> Result<Change, Error> {
+        let Some(operation) = entry.operation() else { return Err(Error::InvalidArgument) };
         if entry.page() + entry.count() > END {
             return Err(Error::RangeError);
         }
         Ok(match operation {
-            Operation::Unmap => Change::Unmap,
             Operation::Map => {
-                let window = self.window(k, entry.window())?;
-                Change::Map(window.leaf(entry.window_page(), entry.count(), access)?)
+                self.take_window(entry.window())?;
+                Change::Map(self.window.leaf(entry.window_page(), entry.count(), entry.access())?)
             }
             Operation::Protect => {
-                let window = self.window(k, entry.window())?;
-                Change::Protect(window, window.leaf(0, 0, access)?)
+                self.take_window(entry.window())?;
+                Change::Protect(self.window.leaf(0, 0, entry.access())?)
             }
+            Operation::Unmap => Change::Unmap,
         })
     }
 
-    fn window<M: Machine>(&mut self, k: &Kernel<M>, number: u64) -> Result<Window, Error> {
-        match self.window {
-            Some((of, window)) if of == number => Ok(window),
-            _ => {
-                let window = Window::of(k, self.space, number)?;
-                self.window = Some((number, window));
-                Ok(window)
-            }
-        }
+    #[inline(always)]
+    fn take_window(&mut self, number: u64) -> Result<(), Error> {
+        if self.number == number { Ok(()) } else { self.read_window(number) }
     }
 
-    /// Does what it can of `left` pages from `page` on in one table, and answers how many that were.
-    fn chunk<M: Machine>(
-        &mut self,
-        k: &Kernel<M>,
-        change: &Change,
-        page: u64,
-        left: u64,
-    ) -> Result<u64, Error> {
-        let (last, middle, above) = match (self.find(k, page)?, change) {
-            (Found::Table { last, middle, entry }, _) => (last, middle, entry),
-            (Found::Nothing(_), Change::Map(_)) => {
-                stock::provide(k, self.space, address(page))?;
-                self.steps += REACH;
-                return Ok(0);
+    #[inline(never)]
+    fn read_window(&mut self, number: u64) -> Result<(), Error> {
+        // Until it is read it is no window.
+        self.number = NO_WINDOW;
+        self.window.read(self.k, self.space, number)?;
+        self.number = number;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn poll(&mut self) -> Result<(), End> {
+        self.steps = 0;
+        if self.k.machine.preemption_pending() { Err(End::Interrupt) } else { Ok(()) }
+    }
+
+    /// Does what it can of `left` pages from `page` on in one table; answers how many these were.
+    fn chunk(&mut self, change: Change, page: u64, left: u64) -> Result<u64, Error> {
+        if self.hand.number != page / TABLE {
+            let missing = if matches!(change, Change::Map(_)) { Missing::Build } else { Missing::PassOver };
+            let gap = self.reach(page, missing)?;
+            if gap != 0 {
+                return Ok(gap.min(left));
             }
-            (Found::Nothing(level), _) => {
-                self.steps += REACH;
-                let pages = level.bytes() / PAGE_BYTES;
-                return Ok(left.min(pages - page % pages));
-            }
-        };
-        let index = page % ENTRIES as u64;
-        let count = left.min(CHUNK).min(ENTRIES as u64 - index);
-        let entries = k.get(last).range(index, count);
-        let changed = match change {
+        }
+        let index = page % TABLE;
+        let count = left.min(CHUNK).min(TABLE - index);
+        let entries = self.hand.table.range(index, count);
+        let (filled, changed) = match change {
             Change::Map(first) => map(entries, first.0 + self.pages * PAGE_BYTES),
-            Change::Protect(window, leaf) => protect(entries, window, *leaf),
             Change::Unmap => unmap(entries),
+            Change::Protect(leaf) => protect(entries, &self.window, leaf),
         };
-        self.steps += count + REACH;
-        if changed.bits != 0 {
+        self.hand.filled = self.hand.filled.wrapping_add(filled);
+        if changed != 0 {
             self.stale.note_pages(address(page), count);
         }
-        if changed.filled != changed.emptied && above.is_stock() {
-            let now = above.recounted(changed.filled, changed.emptied);
-            if now.filled() != 0 {
-                k.get(middle).set_entry(Level::Middle.index(address(page)), now);
-            } else {
-                self.empty(k, page, changed.emptied);
-            }
-        }
+        self.steps += count;
         Ok(count)
-    }
-
-    /// The last entries of a table of the stock were emptied.
-    #[inline(never)]
-    fn empty<M: Machine>(&mut self, k: &Kernel<M>, page: u64, emptied: u64) {
-        if stock::recount(k, self.space, Level::Last, address(page), 0, emptied) == Tables::Returned {
-            self.stale.note_everything();
-        }
-    }
-
-    fn find<M: Machine>(&self, k: &Kernel<M>, page: u64) -> Result<Found, Error> {
-        let address = address(page);
-        let root = k.get(vspace::root(self.space)).entry(Level::Root.index(address));
-        let Some(middle) = root.next_table() else { return Ok(Found::Nothing(Level::Root)) };
-        let entry = k.get(middle).entry(Level::Middle.index(address));
-        match entry.content(Level::Middle) {
-            Content::Table(last) => Ok(Found::Table { last, middle, entry }),
-            Content::Empty => Ok(Found::Nothing(Level::Middle)),
-            Content::Leaf(_) => Err(Error::AlreadyMapped),
-        }
     }
 }
 
@@ -255,36 +294,40 @@ const fn address(page: u64) -> VirtAddr {
     VirtAddr(page * PAGE_BYTES)
 }
 
-fn map(entries: &[Cell<u64>], first: u64) -> Changed {
-    let (mut leaf, mut filled, mut bits) = (first, 0, 0);
+/// Each loop answers how many entries it filled, and not 0 if some entry changed.
+#[inline(always)]
+fn map(entries: &[Cell<u64>], first: u64) -> (u64, u64) {
+    let (mut leaf, mut filled, mut changed) = (first, 0, 0);
     for entry in entries {
         let old = entry.replace(leaf);
         filled += u64::from(old == 0);
-        bits |= old ^ leaf;
+        changed |= old ^ leaf;
         leaf += PAGE_BYTES;
     }
-    Changed { filled, emptied: 0, bits }
+    (filled, changed)
 }
 
-fn protect(entries: &[Cell<u64>], window: &Window, rights: Entry) -> Changed {
-    let mut bits = 0;
+#[inline(always)]
+fn protect(entries: &[Cell<u64>], window: &Window, rights: Entry) -> (u64, u64) {
+    let mut changed = 0;
     for entry in entries {
         let old = Entry(entry.get());
         if window.shows(old) {
             let new = old.with_access_of(rights);
             entry.set(new.0);
-            bits |= old.0 ^ new.0;
+            changed |= old.0 ^ new.0;
         }
     }
-    Changed { filled: 0, emptied: 0, bits }
+    (0, changed)
 }
 
-fn unmap(entries: &[Cell<u64>]) -> Changed {
-    let (mut emptied, mut bits) = (0, 0);
+#[inline(always)]
+fn unmap(entries: &[Cell<u64>]) -> (u64, u64) {
+    let (mut filled, mut changed) = (0_u64, 0);
     for entry in entries {
         let old = entry.take();
-        emptied += u64::from(old != 0);
-        bits |= old;
+        filled = filled.wrapping_sub(u64::from(old != 0));
+        changed |= old;
     }
-    Changed { filled: 0, emptied, bits }
+    (filled, changed)
 }

@@ -73,6 +73,13 @@ impl PageTable {
         }
     }
 
+    /// The entry at `index` modulo the number of entries.
+    #[inline(always)]
+    pub fn place(&self, index: u64) -> &Cell<u64> {
+        let [first, ..] = &self.entries;
+        self.cell(index % ENTRIES as u64).unwrap_or(first)
+    }
+
     fn cell(&self, index: u64) -> Option<&Cell<u64>> {
         self.entries.get(usize::try_from(index).ok()?)
     }

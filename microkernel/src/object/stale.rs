@@ -18,7 +18,7 @@ use crate::object::translation::{Entry, Half, Level};
 use crate::object::vspace::{self, VSpace};
 
 /// Pairs that are flushed one by one (C-42).
-const MAX_PAIRS: usize = 16;
+pub const MAX_PAIRS: usize = 16;
 
 /// What was changed in one address space and is not flushed yet.
 #[derive(Debug, Default)]
@@ -41,8 +41,24 @@ impl Stale {
         }
     }
 
+    /// Notes that the page at `address` was changed.
+    #[inline(always)]
+    pub fn note_page(&mut self, address: VirtAddr) {
+        if !self.everything {
+            self.note_pairs(address, 1);
+        }
+    }
+
     /// Notes that pages from `first` on, `count` of them, were changed.
+    #[inline(always)]
     pub fn note_pages(&mut self, first: VirtAddr, count: u64) {
+        if !self.everything {
+            self.note_pairs(first, count);
+        }
+    }
+
+    #[inline(never)]
+    fn note_pairs(&mut self, first: VirtAddr, count: u64) {
         let pair = 2 * Level::Last.bytes();
         let (mut address, end) = (first.0 & !(pair - 1), first.0 + count * Level::Last.bytes());
         while address < end && !self.everything {
@@ -63,7 +79,7 @@ impl Stale {
     /// Makes this core forget what was noted. A space without a hardware identifier has nothing cached.
     ///
     /// An upper half's pages are cached as global, and what was missing there under any identifier.
-    pub fn flush<M: Machine>(self, k: &mut Kernel<M>, space: Ref<VSpace>) {
+    pub fn flush<M: Machine>(&self, k: &mut Kernel<M>, space: Ref<VSpace>) {
         if vspace::half(k, space) == Half::Upper {
             if self.everything || !self.pairs.is_empty() {
                 k.machine.flush_all();
@@ -78,8 +94,8 @@ impl Stale {
             k.machine.flush_asid(asid);
             return;
         }
-        for pair in self.pairs {
-            k.machine.flush_page(asid, pair);
+        for pair in &self.pairs {
+            k.machine.flush_page(asid, *pair);
         }
     }
 }

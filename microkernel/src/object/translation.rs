@@ -182,10 +182,13 @@ impl Entry {
         (self.0 & bit::FILLED) >> bit::FILLED_SHIFT
     }
 
-    /// The same after some of the table's entries were filled and some emptied.
+    /// The same after some of the table's entries were filled and some emptied: the number stays within its
+    /// bits, 0 to 2048, so the whole word is added to.
+    #[must_use]
     pub const fn recounted(self, filled: u64, emptied: u64) -> Self {
-        let change = filled.wrapping_sub(emptied) << bit::FILLED_SHIFT;
-        Self(self.0 & !bit::FILLED | self.0.wrapping_add(change) & bit::FILLED)
+        let now = Self(self.0.wrapping_add(filled.wrapping_sub(emptied) << bit::FILLED_SHIFT));
+        debug_assert!((now.0 ^ self.0) & !bit::FILLED == 0, "more was emptied than was filled");
+        now
     }
 
     /// A leaf on `level` for PLV3. `rights` hold READ, and WRITE if it may be written.
@@ -233,6 +236,11 @@ impl Entry {
             Content::Table(table) => Some(table),
             Content::Empty | Content::Leaf(_) => None,
         }
+    }
+
+    /// True for an entry of a directory that is a large leaf.
+    pub const fn is_large(self) -> bool {
+        self.0 & bit::HUGE != 0
     }
 
     /// The same leaf with the access that another has.

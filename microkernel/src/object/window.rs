@@ -7,8 +7,8 @@
 
 use core::mem::offset_of;
 
-use abi::mapping::WINDOWS;
-use abi::{Error, LOWER_HALF_END, Rights};
+use abi::mapping::{Access, WINDOWS};
+use abi::{Error, LOWER_HALF_END, PAGE_BYTES, Rights};
 
 use crate::address::{PhysAddr, VirtAddr};
 use crate::arch::Machine;
@@ -32,59 +32,70 @@ const STEPS: u64 = 128;
 pub struct Window {
     /// Its memory's first byte.
     base: PhysAddr,
-    /// How many bytes it has.
-    bytes: u64,
-    /// What may be asked for.
-    rights: Rights,
-    /// How it is mapped.
-    attributes: Attributes,
+    /// How many pages it has.
+    pages: u64,
+    /// The leaf of its first page with each access; 0 where its rights do not allow it.
+    leaves: [u64; Access::ALL.len()],
 }
 
 impl Window {
-    /// The window behind a number.
+    /// A window of no pages.
+    pub const NOTHING: Self = Self { base: PhysAddr(0), pages: 0, leaves: [0; Access::ALL.len()] };
+
+    /// Becomes the window behind a number.
     ///
     /// # Errors
     ///
     /// `RangeError` for a number that is none's, `NotBound` where nothing is bound or what is bound is going.
-    pub fn of<M: Machine>(k: &Kernel<M>, space: Ref<VSpace>, number: u64) -> Result<Self, Error> {
+    pub fn read<M: Machine>(&mut self, k: &Kernel<M>, space: Ref<VSpace>, number: u64) -> Result<(), Error> {
         if number >= WINDOWS as u64 {
             return Err(Error::RangeError);
         }
-        match k.get(slot(space, number)).cap() {
-            Cap::Frame(frame) if !is_going(k, space, number) => Ok(Self {
-                base: frame.base.physical(),
-                bytes: 1 << frame.size_bits,
-                rights: frame.rights,
-                attributes: if frame.is_device { Attributes::UNCACHED } else { Attributes::empty() },
-            }),
-            _ => Err(Error::NotBound),
+        let Cap::Frame(frame) = k.get(slot(space, number)).cap() else { return Err(Error::NotBound) };
+        if is_going(k, space, number) {
+            return Err(Error::NotBound);
         }
+        self.base = frame.base.physical();
+        self.pages = 1 << (frame.size_bits - abi::PAGE_BITS);
+        for (place, access) in self.leaves.iter_mut().zip(Access::ALL) {
+            *place = leaf(&frame, access);
+        }
+        Ok(())
     }
 
-    /// The leaf of the window's page `page`.
+    /// The leaf of the window's page `page` with the access of this number.
     ///
     /// # Errors
     ///
     /// `MissingRight`, and `RangeError` unless `count` pages follow from it on.
-    pub fn leaf(&self, page: u64, count: u64, access: abi::mapping::Access) -> Result<Entry, Error> {
-        let pages = self.bytes / Level::Last.bytes();
-        if page > pages || count > pages - page {
+    #[inline(always)]
+    pub fn leaf(&self, page: u64, count: u64, access: u64) -> Result<Entry, Error> {
+        if page + count > self.pages {
             return Err(Error::RangeError);
         }
-        let first = PhysAddr(self.base.0 + page * Level::Last.bytes());
-        if !self.rights.contains(access.rights()) {
-            return Err(Error::MissingRight);
+        let leaf = usize::try_from(access).ok().and_then(|access| self.leaves.get(access)).copied();
+        match leaf {
+            Some(leaf) if leaf != 0 => Ok(Entry(leaf + page * PAGE_BYTES)),
+            _ => Err(Error::MissingRight),
         }
-        let attributes =
-            if access.executes() { self.attributes } else { self.attributes | Attributes::NO_EXECUTE };
-        Ok(Entry::leaf(Level::Last, first, access.rights(), attributes))
     }
 
     /// True for a leaf that leads into the window.
-    #[inline]
+    #[inline(always)]
     pub const fn shows(&self, leaf: Entry) -> bool {
-        leaf.is_leaf_within(self.base, self.bytes)
+        leaf.is_leaf_within(self.base, self.pages * PAGE_BYTES)
     }
+}
+
+/// The leaf of a Frame's first page with an access, 0 if its rights do not allow it.
+fn leaf(frame: &FrameCap, access: Access) -> u64 {
+    if !frame.rights.contains(access.rights()) {
+        return 0;
+    }
+    let mut attributes = Attributes::empty();
+    attributes.set(Attributes::UNCACHED, frame.is_device);
+    attributes.set(Attributes::NO_EXECUTE, !access.executes());
+    Entry::leaf(Level::Last, frame.base.physical(), access.rights(), attributes).0
 }
 
 /// The slot of a space's window.

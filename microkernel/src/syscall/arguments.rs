@@ -1,10 +1,11 @@
 //! What an invocation is given and what it answers.
 //!
-//! Everything is read once, before anything is checked: the registers and the buffer are not looked at
-//! again (C-5).
+//! Everything is read once, before anything is checked (C-5); only the registers that WriteRegisters brings
+//! along are left to it.
 
 use core::mem::offset_of;
 
+use abi::invocation::Row;
 use abi::message::{IpcBuffer, REGISTER_WORDS};
 use abi::{CPtr, Error, MessageInfo, Method};
 use arrayvec::ArrayVec;
@@ -18,14 +19,28 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
 
-/// Most words that a method reads: WriteRegisters' two and the registers.
-pub const MAX_ARGUMENTS: usize = 34;
-/// Most words that a method answers: ReadRegisters'.
-pub const MAX_ANSWER: usize = 32;
+/// Most words that a method has in its row.
+pub const MAX_ARGUMENTS: usize = 8;
+/// Most words that a method has in the row of its answer.
+pub const MAX_ANSWER: usize = 2;
+/// Most words that WriteRegisters reads: its row's two and the registers.
+const MAX_WRITTEN: usize = 34;
 
-/// The words of a successful answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer(ArrayVec<u64, MAX_ANSWER>);
+/// The words of a successful answer. It is passed on from hand to hand, so it is small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// What the method's row says.
+    Words(ArrayVec<u64, MAX_ANSWER>),
+    /// ReadRegisters: these registers of that thread, as they are now.
+    Registers {
+        /// Whose.
+        thread: Ref<Tcb>,
+        /// The first.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+}
 
 impl Answer {
     /// An answer of one word.
@@ -33,16 +48,25 @@ impl Answer {
         Self::from_iter([word])
     }
 
-    /// The words.
+    /// The words of the row.
     pub fn words(&self) -> &[u64] {
-        &self.0
+        match self {
+            Self::Words(words) => words,
+            Self::Registers { .. } => &[],
+        }
+    }
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Self::Words(ArrayVec::new())
     }
 }
 
 impl FromIterator<u64> for Answer {
     /// Takes the first [`MAX_ANSWER`] words.
     fn from_iter<I: IntoIterator<Item = u64>>(words: I) -> Self {
-        Self(words.into_iter().take(MAX_ANSWER).collect())
+        Self::Words(words.into_iter().take(MAX_ANSWER).collect())
     }
 }
 
@@ -62,45 +86,49 @@ pub struct Target {
 pub struct Arguments {
     caps: ArrayVec<Option<Ref<Slot>>, { abi::message::MAX_CAPS }>,
     words: ArrayVec<u64, MAX_ARGUMENTS>,
+    /// Words of the message.
+    length: usize,
 }
 
 impl Arguments {
-    /// Reads what `method` needs of the message that `thread` sent.
+    /// No arguments yet, of a message that `info` describes.
+    pub fn of(info: MessageInfo) -> Self {
+        Self { caps: ArrayVec::new(), words: ArrayVec::new(), length: info.length() }
+    }
+
+    /// Reads what the method of `row` needs of the message that `thread` sent.
     ///
     /// Errors: [`Error::TruncatedMessage`], [`Error::NoIpcBuffer`], and a capability's lookup.
     pub fn read<M: Machine>(
+        &mut self,
         k: &Kernel<M>,
         thread: Ref<Tcb>,
-        method: Method,
+        row: &Row,
         info: MessageInfo,
-    ) -> Result<Self, Failure> {
-        let row = method.row();
-        if info.caps() < row.caps.len() {
-            return Err(Failure::about(Error::TruncatedMessage, 0, row.caps.len() as u64));
+    ) -> Result<(), Failure> {
+        let (caps, words) = (row.caps.len(), row.words.len());
+        if info.caps() < caps {
+            return Err(Failure::about(Error::TruncatedMessage, 0, caps as u64));
         }
-        if info.length() < row.words.len() {
-            return Err(Failure::about(
-                Error::TruncatedMessage,
-                row.caps.len() as u64,
-                row.words.len() as u64,
-            ));
+        if self.length < words {
+            return Err(Failure::about(Error::TruncatedMessage, caps as u64, words as u64));
         }
-        let words = match method {
+        let needs_buffer = match row.method {
             // The registers follow the row's words.
-            Method::TcbWriteRegisters => info.length().min(MAX_ARGUMENTS),
-            _ => row.words.len(),
+            Method::TcbWriteRegisters => self.length > REGISTER_WORDS,
+            _ => caps != 0 || words > REGISTER_WORDS,
         };
         let buffer = k.get(thread).ipc_buffer.get();
-        if buffer == 0 && (!row.caps.is_empty() || words > REGISTER_WORDS) {
+        if buffer == 0 && needs_buffer {
             return Err(Failure::new(Error::NoIpcBuffer));
         }
         let buffer = WindowAddr(buffer);
-        Ok(Self {
-            caps: (0..row.caps.len())
-                .map(|index| read_cap(k, thread, buffer, index))
-                .collect::<Result<_, _>>()?,
-            words: (0..words).map(|index| read_word(k, thread, buffer, index)).collect(),
-        })
+        for index in 0..caps {
+            // A row has no more than fit.
+            let _ = self.caps.try_push(read_cap(k, thread, buffer, index)?);
+        }
+        self.words.extend((0..words.min(MAX_ARGUMENTS)).map(|index| read_word(k, thread, buffer, index)));
+        Ok(())
     }
 
     /// Word `index` of the row; 0 where the row has no such word.
@@ -108,9 +136,11 @@ impl Arguments {
         self.words.get(index).copied().unwrap_or(0)
     }
 
-    /// Every word, also those that follow the row's in WriteRegisters.
-    pub fn words(&self) -> &[u64] {
-        &self.words
+    /// The words that follow the row's in the message of `thread`: WriteRegisters'. To be read once.
+    pub fn further_words<M: Machine>(&self, k: &Kernel<M>, thread: Ref<Tcb>) -> ArrayVec<u64, MAX_WRITTEN> {
+        let buffer = WindowAddr(k.get(thread).ipc_buffer.get());
+        let range = self.words.len()..self.length.min(MAX_WRITTEN);
+        range.map(|index| read_word(k, thread, buffer, index)).collect()
     }
 
     /// The slot that capability argument `index` names; it may be empty.

@@ -4,9 +4,11 @@
 //! combined operation before the first is done. In a refusal the argument is the register's number after
 //! `$a0`; 3 stands for `$t0`.
 
+use core::cell::Cell;
+
 use abi::{CPtr, Error, MessageInfo, Rights, Syscall};
 
-use super::invoke;
+use super::invoke::{self, Answer, Target};
 use crate::address::WindowAddr;
 use crate::arch::Machine;
 use crate::capability::cap::{Cap, Slot};
@@ -96,7 +98,7 @@ fn call<M: Machine>(k: &mut Kernel<M>, thread: Ref<Tcb>, name: CPtr) -> Result<(
             send(k, endpoint, &Sending { sender: thread, badge, flags }, Patience::Wait)
         }
         Cap::Notification { .. } | Cap::Reply { .. } => Err(Error::IllegalOperation.into()),
-        _ => invoke_object(k, thread, slot),
+        _ => invoke_object(k, &Target { thread, slot, cap }),
     }
 }
 
@@ -104,22 +106,44 @@ const fn grant(rights: Rights) -> u64 {
     if rights.contains(Rights::GRANT) { send_flag::GRANT } else { 0 }
 }
 
-fn invoke_object<M: Machine>(k: &mut Kernel<M>, thread: Ref<Tcb>, slot: Ref<Slot>) -> Result<(), Failure> {
+fn invoke_object<M: Machine>(k: &mut Kernel<M>, target: &Target) -> Result<(), Failure> {
+    let thread = target.thread;
     let info = k.get(thread).message_info();
-    let result = invoke::invoke(k, thread, slot, info)?;
-    let (in_registers, in_buffer) = match result.words().split_at_checked(abi::message::REGISTER_WORDS) {
-        Some(parts) => parts,
-        None => (result.words(), &[][..]),
-    };
+    match invoke::invoke_target(k, target, info)? {
+        Answer::Words(words) => answer_words(k, thread, &words),
+        Answer::Registers { thread: of, first, count } => answer_registers(k, thread, of, first, count)?,
+    }
+    Ok(())
+}
+
+/// Ends an invocation with words that registers carry.
+fn answer_words<M: Machine>(k: &Kernel<M>, thread: Ref<Tcb>, words: &[u64]) {
+    let length = u8::try_from(words.len()).unwrap_or(u8::MAX);
+    answer(k, thread, 0, MessageInfo::from_kernel(0, length), words);
+}
+
+/// ReadRegisters: `count` registers of another thread, past the first few in the buffer.
+#[inline(never)]
+fn answer_registers<M: Machine>(
+    k: &Kernel<M>,
+    thread: Ref<Tcb>,
+    of: Ref<Tcb>,
+    first: usize,
+    count: usize,
+) -> Result<(), Failure> {
+    let values = k.get(of).registers.each_ref().map(Cell::get);
+    let values = values.get(first..first + count).unwrap_or_default();
+    let (in_registers, in_buffer) =
+        values.split_at_checked(abi::message::REGISTER_WORDS).unwrap_or((values, &[]));
     let buffer = k.get(thread).ipc_buffer.get();
     if !in_buffer.is_empty() && buffer == 0 {
         return Err(Error::NoIpcBuffer.into());
     }
-    let first = WindowAddr(buffer).offset(8 * abi::message::REGISTER_WORDS as u64);
+    let start = WindowAddr(buffer).offset(8 * abi::message::REGISTER_WORDS as u64);
     for (index, word) in (0..).zip(in_buffer) {
-        k.machine.store(first.offset(8 * index), *word);
+        k.machine.store(start.offset(8 * index), *word);
     }
-    let length = u8::try_from(result.words().len()).unwrap_or(u8::MAX);
+    let length = u8::try_from(values.len()).unwrap_or(u8::MAX);
     answer(k, thread, 0, MessageInfo::from_kernel(0, length), in_registers);
     Ok(())
 }

@@ -25,7 +25,19 @@ pub fn invoke<M: Machine>(
     slot: Ref<Slot>,
     info: MessageInfo,
 ) -> Result<Answer, Failure> {
-    let target = Target { thread, slot, cap: k.get(slot).cap() };
+    invoke_target(k, &Target { thread, slot, cap: k.get(slot).cap() }, info)
+}
+
+/// The same with the capability decoded.
+///
+/// # Errors
+///
+/// As [`invoke`].
+pub fn invoke_target<M: Machine>(
+    k: &mut Kernel<M>,
+    target: &Target,
+    info: MessageInfo,
+) -> Result<Answer, Failure> {
     let object_type = target.cap.object_type().ok_or(Error::InvalidCapability)?;
     let method = Method::from_label(info.label()).ok_or(Error::IllegalOperation)?;
     let row = method.row();
@@ -35,12 +47,13 @@ pub fn invoke<M: Machine>(
     if !row.built {
         return Err(Error::NotImplemented.into());
     }
-    let arguments = Arguments::read(k, thread, method, info)?;
+    let mut arguments = Arguments::of(info);
+    arguments.read(k, target.thread, row, info)?;
     match effect(method) {
-        Effect::Additive => dispatch(k, &target, method, &arguments),
+        Effect::Additive => dispatch(k, target, method, &arguments),
         Effect::Removes => {
             k.machine.park_others();
-            let result = dispatch(k, &target, method, &arguments);
+            let result = dispatch(k, target, method, &arguments);
             k.machine.unpark_others();
             result
         }

@@ -1,4 +1,6 @@
-//! The IPC benchmarks: a client here, a passive server in an address space of its own, marks around each call.
+//! The benchmarks; which ones run is the image's argument.
+//!
+//! IPC, without one: a client here, a passive server in an address space of its own, marks around each call.
 //!
 //! Owned here: which operations are measured and under which label. `call` is from the client's mark before its
 //! Call to the server's mark after it has received; `reply` from the server's mark before ReplyRecv to the
@@ -8,6 +10,8 @@
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
+mod mapping;
+#[cfg(target_os = "none")]
 mod measured;
 #[cfg(target_os = "none")]
 mod run;
@@ -15,7 +19,15 @@ mod run;
 mod style;
 
 #[cfg(target_os = "none")]
-runtime::server_main!(run::measure);
+runtime::server_main!(begin);
+
+#[cfg(target_os = "none")]
+fn begin(server: runtime::server::Server) -> u8 {
+    match server.arguments().next() {
+        Some("map") => mapping::measure(server),
+        _ => run::measure(server),
+    }
+}
 
 #[cfg(not(target_os = "none"))]
 fn main() {

@@ -36,10 +36,18 @@ impl Label {
     /// Starts counting one operation under this label.
     #[inline(always)]
     pub fn start(self) {
+        self.start_many(1);
+    }
+
+    /// Starts counting so many operations together under this label.
+    #[inline(always)]
+    pub fn start_many(self, operations: u64) {
+        #[cfg(not(target_arch = "loongarch64"))]
+        let _ = operations;
         #[cfg(target_arch = "loongarch64")]
         // SAFETY: the instruction writes `$zero`.
         unsafe {
-            core::arch::asm!("ori $zero, $zero, 0x5A1", in("$a0") self.0, in("$a1") 1_u64, options(nostack, preserves_flags));
+            core::arch::asm!("ori $zero, $zero, 0x5A1", in("$a0") self.0, in("$a1") operations, options(nostack, preserves_flags));
         }
     }
 }

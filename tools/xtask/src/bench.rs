@@ -45,6 +45,8 @@ pub(crate) enum Suite {
     Ipc,
     /// A hosted program's call, fault and turn: kernel and a minimal host.
     Hosting,
+    /// Mapping, protecting and unmapping pages: in runs, in lists, and alone.
+    Map,
 }
 
 impl Suite {
@@ -52,6 +54,7 @@ impl Suite {
         match self {
             Self::Ipc => "ipc",
             Self::Hosting => "hosting",
+            Self::Map => "map",
         }
     }
 
@@ -59,6 +62,7 @@ impl Suite {
         match self {
             Self::Ipc => "bench",
             Self::Hosting => "hosting",
+            Self::Map => "map",
         }
     }
 }

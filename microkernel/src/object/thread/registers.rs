@@ -6,7 +6,7 @@
 
 use core::cell::Cell;
 
-use abi::{Error, Method};
+use abi::Error;
 
 use super::{life, register, state};
 use crate::arch::Machine;
@@ -57,7 +57,7 @@ pub(super) fn read<M: Machine>(
     }
     let (first, count) = (index(first), index(count));
     state::settle_thread_pointer(k.get(thread));
-    Ok(k.get(thread).registers.iter().skip(first).take(count).map(Cell::get).collect())
+    Ok(Answer::Registers { thread, first, count })
 }
 
 /// WriteRegisters.
@@ -68,19 +68,17 @@ pub(super) fn write<M: Machine>(
     arguments: &Arguments,
 ) -> Result<(), Failure> {
     check(k, target, thread)?;
-    let [resume, first, values @ ..] = arguments.words() else {
-        let needed = Method::TcbWriteRegisters.row().words.len();
-        return Err(arguments.refuse_word(0, Error::TruncatedMessage, needed as u64));
-    };
-    if *resume > 1 {
+    let (resume, first) = (arguments.word(0), arguments.word(1));
+    if resume > 1 {
         return Err(arguments.refuse_word(0, Error::RangeError, 1));
     }
-    if *first > REGISTERS || values.len() as u64 > REGISTERS - first {
+    let values = arguments.further_words(k, target.thread);
+    if first > REGISTERS || values.len() as u64 > REGISTERS - first {
         return Err(arguments.refuse_word(1, Error::RangeError, REGISTERS));
     }
-    rewrite(k, thread, if *resume == 1 { Then::Resume } else { Then::Stay }, |tcb| {
-        for (number, value) in (index(*first)..).zip(values) {
-            set(tcb, number, *value);
+    rewrite(k, thread, if resume == 1 { Then::Resume } else { Then::Stay }, |tcb| {
+        for (number, value) in (index(first)..).zip(values) {
+            set(tcb, number, value);
         }
     })
 }

@@ -9,9 +9,10 @@ use crate::workspace::Workspace;
 use packages::shell::Shell;
 
 /// A suite, with the names of its two tests.
-const SUITES: [(Suite, &str, &str); 2] = [
+const SUITES: [(Suite, &str, &str); 3] = [
     (Suite::Ipc, "IPC within its budgets", "two runs of IPC give the same minimum and median"),
     (Suite::Hosting, "hosting within its budgets", "two runs of hosting give the same minimum and median"),
+    (Suite::Map, "mapping within its budgets", "two runs of mapping give the same minimum and median"),
 ];
 
 /// Measures each suite twice.
