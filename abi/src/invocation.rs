@@ -78,8 +78,8 @@ macro_rules! for_each_invocation {
             IrqHandlerSetNotification: IrqHandler.SetNotification = 0xf02, built, caps(notification), words() -> (), [InvalidCapability, MissingRight], "Sets which notification the interrupt signals.";
             IrqHandlerClear: IrqHandler.Clear = 0xf03, built, caps(), words() -> (), [], "Undoes SetNotification.";
 
-            TimerArm: Timer.Arm = 0x1001, planned, caps(notification), words(deadline_ns) -> (), [NotImplemented], "Signals the notification at an absolute time.";
-            TimerCancel: Timer.Cancel = 0x1002, planned, caps(), words() -> (), [NotImplemented], "Forgets the deadline.";
+            TimerArm: Timer.Arm = 0x1001, built, caps(notification), words(deadline_ns) -> (), [InvalidCapability, MissingRight], "Signals the notification once, when the counter has come to that time since it was 0: at once if it has. What it was armed for before is forgotten.";
+            TimerCancel: Timer.Cancel = 0x1002, built, caps(), words() -> (), [], "Forgets deadline and notification.";
             HostControlAssignUpper: HostControl.AssignUpper = 0x1101, built, caps(vspace), words() -> (), [InvalidCapability, AlreadyBound, NoAsid], "Makes a VSpace an upper half (C-43).";
             HostConfigure: Host.Configure = 0x1201, built, caps(control, vspace, contexts), words() -> (), [InvalidCapability, InvalidArgument, InvalidState], "Gives a host its upper half and its contexts Frame, once (C-20).";
             HostSetSpace: Host.SetSpace = 0x1202, built, caps(vspace), words(context) -> (), [InvalidCapability, NoAsid, AlreadyBound, RangeError, InvalidState], "Sets a context's address space, a lower half that is no other host's; null takes it away.";

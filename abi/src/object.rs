@@ -21,7 +21,7 @@ macro_rules! for_each_object_type {
             VSpace = 13, fixed(15), "An address space: its root table and what belongs to it.";
             IrqControl = 14, none, "The right to make handlers of interrupts.";
             IrqHandler = 15, none, "One interrupt.";
-            Timer = 16, none, "Not built yet: a deadline that signals a notification.";
+            Timer = 16, fixed(7), "A deadline that signals a notification.";
             HostControl = 17, none, "The right to make upper halves and hosts (C-20).";
             Host = 18, variable(9, 31), "Hosted contexts; size bits = the contexts Frame's minus 5.";
             Debug = 19, none, "Log, halt and look inside; debug builds only.";

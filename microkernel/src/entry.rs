@@ -15,7 +15,7 @@ use crate::ipc::{self, fault};
 use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::{Tcb, attempt, register};
-use crate::object::{host, interrupt, vspace};
+use crate::object::{host, interrupt, timer, vspace};
 use crate::scheduler::{budget, choose};
 use crate::syscall::dispatch;
 
@@ -102,6 +102,7 @@ pub fn handle_interrupt<M: Machine>(k: &mut Kernel<M>) {
         Interrupt::Timer => {
             k.log.note(Event::Interrupt(TIMER_EVENT));
             budget::timer_rang(k);
+            timer::ring(k);
         }
         Interrupt::Device(line) => {
             k.log.note(Event::Interrupt(line.0));

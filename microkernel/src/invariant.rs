@@ -5,6 +5,7 @@
 
 pub mod hosts;
 pub mod threads;
+pub mod timers;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::format;
@@ -22,7 +23,7 @@ use crate::kernel::Kernel;
 use crate::object::host::{self, Host};
 use crate::object::store::Ref;
 use crate::object::thread::{TCB_SLOTS, Tcb};
-use crate::object::window;
+use crate::object::{timer, window};
 use abi::mapping::WINDOWS;
 
 /// A filled slot, as a check sees it.
@@ -110,6 +111,7 @@ fn container(cap: &Cap) -> Vec<Ref<Slot>> {
             let last = base.element((1 << (size_bits - SLOT_BITS)) - 1);
             return host_slots(base.cast(), *size_bits).chain([last]).collect();
         }
+        Cap::Timer(timer) => (timer::slot(*timer), 1),
         Cap::VSpace(space) => (window::slot(*space, 0), WINDOWS as u64),
         _ => return Vec::new(),
     };

@@ -12,6 +12,7 @@ use crate::object::host::{Host, HostedContext};
 use crate::object::sched_context::SchedContext;
 use crate::object::store::{Object, Ref};
 use crate::object::thread::{Exit, Tcb, ThreadState};
+use crate::object::timer::Timer;
 use crate::object::vspace::VSpace;
 use crate::scheduler::ready_queue::ReadyQueue;
 
@@ -53,6 +54,8 @@ pub struct Core {
     pub ready: ReadyQueue,
     /// First of the threads that wait for their refill.
     pub release_head: Cell<Option<Ref<Tcb>>>,
+    /// The timer object that is due first, the root of all that are armed.
+    pub timers: Cell<Option<Ref<Timer>>>,
     /// What the timer is set to; [`Ticks::NEVER`] when it is not set or has rung.
     pub deadline: Cell<Ticks>,
     /// Not 0: the vectors are those of hosts (C-13).
@@ -127,6 +130,7 @@ impl Core {
             space: Cell::new(None),
             ready: ReadyQueue::new(),
             release_head: Cell::new(None),
+            timers: Cell::new(None),
             deadline: Cell::new(Ticks::NEVER),
             hosted: Cell::new(0),
             upper: Cell::new(None),

@@ -21,6 +21,7 @@ use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
+use crate::object::timer::Timer;
 use crate::object::vspace::VSpace;
 
 /// Tags: the low six bits of a slot's first word.
@@ -57,6 +58,8 @@ pub mod tag {
     pub const HOST_CONTROL: u64 = 13;
     /// A Host.
     pub const HOST: u64 = 14;
+    /// A Timer.
+    pub const TIMER: u64 = 15;
     /// A CNode, Tcb or Host that is being taken apart.
     pub const ZOMBIE: u64 = 16;
     /// A Notification; bits 0 and 1 are the rights to wait and to signal.
@@ -296,6 +299,8 @@ pub enum Cap {
     IrqControl,
     /// One interrupt line.
     IrqHandler(IrqLine),
+    /// A timer.
+    Timer(Ref<Timer>),
     /// Log and halt.
     Debug,
     /// The right to make upper halves and hosts.
@@ -338,6 +343,7 @@ impl Cap {
             Self::VSpace(_) => ObjectType::VSpace,
             Self::IrqControl => ObjectType::IrqControl,
             Self::IrqHandler(_) => ObjectType::IrqHandler,
+            Self::Timer(_) => ObjectType::Timer,
             Self::Debug => ObjectType::Debug,
             Self::HostControl => ObjectType::HostControl,
             Self::Host { .. } => ObjectType::Host,

@@ -130,6 +130,7 @@ pub fn encode(cap: Cap) -> (u64, u64) {
                 | encode_mapping(frame.mapping),
         ),
         Cap::VSpace(space) => (space.raw() | tag::VSPACE, 0),
+        Cap::Timer(timer) => (timer.raw() | tag::TIMER, 0),
         Cap::IrqControl => (tag::IRQ_CONTROL, 0),
         Cap::IrqHandler(IrqLine(line)) => (tag::IRQ_HANDLER, line),
         Cap::Debug => (tag::DEBUG, 0),
@@ -169,6 +170,7 @@ pub fn decode(object: u64, data: u64) -> Cap {
         }
         tag::PAGE_TABLE => Cap::PageTable { table: object.cast(), mapping: decode_mapping(data) },
         tag::VSPACE => Cap::VSpace(object.cast()),
+        tag::TIMER => Cap::Timer(object.cast()),
         tag::HOST => Cap::Host { host: object.cast(), size_bits: SIZE_BITS.get_u8(data) },
         tag::ZOMBIE => decode_zombie(object, data),
         tag::NOTIFICATION..tag::REPLY => {

@@ -11,8 +11,8 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::{self, TCB_SLOTS};
 use crate::object::{
-    asid, endpoint, frame, host, interrupt, notification, page_table, reply, sched_context, stock, vspace,
-    window,
+    asid, endpoint, frame, host, interrupt, notification, page_table, reply, sched_context, stock, timer,
+    vspace, window,
 };
 
 /// Ends what the capability in `slot` alone holds up, and answers what stays in the slot: nothing, or the
@@ -55,6 +55,7 @@ pub(super) fn finalise<M: Machine>(k: &mut Kernel<M>, slot: Ref<Slot>) -> Result
             stock::finalise_table(k, table, asid, stock).map(|()| Cap::Null)
         }
         Cap::VSpace(space) => vspace::finalise(k, space).map(|()| Cap::Null),
+        Cap::Timer(timer) => timer::finalise(k, timer).map(|()| Cap::Null),
         Cap::IrqHandler(line) => interrupt::finalise(k, line).map(|()| Cap::Null),
         Cap::Endpoint { endpoint, .. } => endpoint::finalise(k, endpoint).map(|()| Cap::Null),
         Cap::Notification { notification, .. } => notification::finalise(k, notification).map(|()| Cap::Null),

@@ -157,7 +157,10 @@ fn check_current<M: Machine>(k: &Kernel<M>, core: &Core) -> Checked {
         .map_or(Ticks::NEVER, |context| Ticks(core.charged_from.get().0 + k.get(context).remaining.get()));
     let release = core.release_head.get().and_then(|thread| k.get(thread).sched_context.get());
     let release = release.map_or(Ticks::NEVER, |context| Ticks(k.get(context).refill_at.get()));
-    hold!(core.deadline.get() == end.min(release), "the timer is set to {:?}", core.deadline.get());
+    super::timers::check(k, core)?;
+    let timers = core.timers.get().map_or(Ticks::NEVER, |timer| Ticks(k.get(timer).deadline.get()));
+    let first = end.min(release).min(timers);
+    hold!(core.deadline.get() == first, "the timer is set to {:?}", core.deadline.get());
     Ok(())
 }
 

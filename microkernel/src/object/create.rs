@@ -13,6 +13,7 @@ use crate::object::reply::Reply;
 use crate::object::sched_context::SchedContext;
 use crate::object::store::Ref;
 use crate::object::thread::{self, Tcb};
+use crate::object::timer::Timer;
 use crate::object::vspace::VSpace;
 
 /// An object that is to be.
@@ -73,6 +74,11 @@ pub fn create<M: Machine>(k: &Kernel<M>, plan: &Blueprint) -> Option<Cap> {
             let context: Ref<SchedContext> = base.cast();
             k.get(context).home.set(home);
             Cap::SchedContext(context)
+        }
+        ObjectType::Timer => {
+            let timer: Ref<Timer> = base.cast();
+            k.get(timer).home.set(home);
+            Cap::Timer(timer)
         }
         ObjectType::PageTable => Cap::PageTable { table: base.cast(), mapping: None },
         ObjectType::Frame => Cap::Frame(FrameCap {

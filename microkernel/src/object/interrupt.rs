@@ -78,8 +78,12 @@ pub fn invoke_handler<M: Machine>(
     Ok(Answer::default())
 }
 
-/// The capability that SetNotification takes: a notification that may be signalled.
-fn decode_notification<M: Machine>(k: &Kernel<M>, source: Ref<Slot>) -> Result<Cap, Failure> {
+/// The capability that SetNotification and Timer.Arm take: a notification that may be signalled.
+///
+/// # Errors
+///
+/// `MissingRight`, `InvalidCapability`.
+pub fn decode_notification<M: Machine>(k: &Kernel<M>, source: Ref<Slot>) -> Result<Cap, Failure> {
     let cap = k.get(source).cap();
     match cap {
         Cap::Notification { rights, .. } if rights.contains(Rights::WRITE) => Ok(cap),

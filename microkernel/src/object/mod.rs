@@ -18,6 +18,7 @@ pub mod stale;
 pub mod stock;
 pub mod store;
 pub mod thread;
+pub mod timer;
 pub mod translation;
 pub mod untyped;
 pub mod vspace;

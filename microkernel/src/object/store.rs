@@ -40,6 +40,7 @@ objects!(
     super::reply::Reply,
     super::sched_context::SchedContext,
     super::thread::Tcb,
+    super::timer::Timer,
     super::vspace::VSpace,
 );
 

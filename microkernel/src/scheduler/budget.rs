@@ -14,6 +14,7 @@ use crate::kernel::{Core, Kernel};
 use crate::object::sched_context::SchedContext;
 use crate::object::store::Ref;
 use crate::object::thread::ThreadState;
+use crate::object::timer;
 use crate::scheduler::ready_queue::{self, Place};
 use crate::scheduler::{release_queue, withdraw};
 
@@ -123,11 +124,12 @@ pub fn timer_rang<M: Machine>(k: &Kernel<M>) {
     }
 }
 
-/// Sets the timer to the end of the current budget or the next release, whichever is sooner, if it is not
-/// set to that already.
+/// Sets the timer to the end of the current budget, the next release or what the first timer object is armed
+/// for, whichever is soonest, if it is not set to that already.
 pub fn set_timer<M: Machine>(k: &mut Kernel<M>) {
     let core = k.core();
-    let deadline = end_of_budget(k, core).min(release_queue::first_due(k, core));
+    let deadline =
+        end_of_budget(k, core).min(release_queue::first_due(k, core)).min(timer::first_due(k, core));
     if core.deadline.replace(deadline) != deadline {
         k.machine.set_deadline((deadline != Ticks::NEVER).then_some(deadline));
     }

@@ -18,6 +18,7 @@ pub mod budget;
 pub mod choose;
 pub mod ready_queue;
 pub mod release_queue;
+pub mod timer_queue;
 
 use crate::arch::Machine;
 use crate::kernel::Kernel;

@@ -10,8 +10,8 @@ use crate::kernel::Kernel;
 use crate::object::store::Ref;
 use crate::object::thread::Tcb;
 use crate::object::{
-    asid, cnode, debug, frame, host, interrupt, page_table, sched_context, sched_control, thread, untyped,
-    vspace,
+    asid, cnode, debug, frame, host, interrupt, page_table, sched_context, sched_control, thread, timer,
+    untyped, vspace,
 };
 
 /// Carries out the method that the label of `info` names, on the capability in `slot`, for `thread`.
@@ -106,6 +106,7 @@ fn dispatch<M: Machine>(
         Cap::PageTable { .. } | Cap::GivenTable { .. } => page_table::invoke(k, target, method, arguments),
         Cap::Frame(_) => frame::invoke(k, target, method, arguments),
         Cap::IrqControl => interrupt::invoke_control(k, target, method, arguments),
+        Cap::Timer(_) => timer::invoke(k, target, method, arguments),
         Cap::IrqHandler(_) => interrupt::invoke_handler(k, target, method, arguments),
         Cap::Tcb(_) => thread::invoke(k, target, method, arguments),
         Cap::SchedContext(_) => sched_context::invoke(k, target, method, arguments),

@@ -23,6 +23,8 @@ mod stopping;
 #[cfg(test)]
 mod time;
 #[cfg(test)]
+mod timers;
+#[cfg(test)]
 mod transfer;
 #[cfg(test)]
 mod world;

@@ -22,6 +22,7 @@ mod notifications;
 mod restarts;
 mod servers;
 mod switches;
+mod timers;
 mod transfer;
 mod windows;
 
@@ -55,6 +56,7 @@ pub(crate) const ALL: &[&[Story]] = &[
     donation::STORIES,
     servers::STORIES,
     clock::STORIES,
+    timers::STORIES,
     faults::STORIES,
     interrupts::STORIES,
     hosting::STORIES,
