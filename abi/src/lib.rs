@@ -27,6 +27,7 @@ pub mod object;
 pub mod ring;
 pub mod server;
 pub mod syscall;
+pub mod upper;
 
 pub use capability::{CPtr, Rights};
 pub use error::Error;

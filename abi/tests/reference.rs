@@ -11,6 +11,7 @@ use abi::message::{self, IpcBuffer};
 use abi::object::ObjectSize;
 use abi::ring::{self, ConsoleEntry, RingHeader};
 use abi::server::{self, ChannelGrant, DeviceGrant, ImageSegment, ServerInfo, UntypedGrant};
+use abi::upper::{self, HostHeader, HostInfo, Mapped};
 use abi::{Error, MessageInfo, ObjectType, Rights, Syscall};
 
 macro_rules! syscall_rows {
@@ -248,6 +249,48 @@ fn server_layouts(out: &mut String) -> std::fmt::Result {
         server::RINGS_ADDRESS,
         server::RING_STRIDE,
         server::FREE_ADDRESS
+    )?;
+    upper_layouts(out)
+}
+
+fn upper_layouts(out: &mut String) -> std::fmt::Result {
+    writeln!(out, "\n## A host's upper half\n\n| type | bytes | offsets |\n| --- | --- | --- |")?;
+    layout!(out, HostHeader, magic, start, system_call, fault, interrupted, own_fault);
+    layout!(out, Mapped, address, bytes);
+    layout!(
+        out,
+        HostInfo,
+        magic,
+        host_slot,
+        timer_slot,
+        timer_notification_slot,
+        contexts,
+        spaces,
+        tables,
+        window_count,
+        windows,
+        heap,
+        initrd,
+        realtime_offset_ns,
+        seed_bytes,
+        seed
+    );
+    writeln!(
+        out,
+        "\nAddresses: text {:#x}, read-only data {:#x}, data {:#x}, server information {:#x}, host information {:#x}, IPC buffer {:#x}, stack of {:#x} below {:#x}, contexts {:#x}, rings {:#x}, windows {:#x} every {:#x}, initrd {:#x}.",
+        upper::TEXT,
+        upper::RODATA,
+        upper::DATA,
+        upper::SERVER_INFO,
+        upper::HOST_INFO,
+        upper::IPC_BUFFER,
+        upper::STACK_BYTES,
+        upper::STACK_TOP,
+        upper::CONTEXTS,
+        upper::RINGS,
+        upper::WINDOWS,
+        upper::PART_BYTES,
+        upper::INITRD
     )
 }
 
