@@ -1,6 +1,7 @@
-//! Makes the vDSO: the page of code that Linux maps into every program.
+//! Makes the vDSO, the page of code that Linux maps into every program, and links the server into the upper half
+//! with the runtime's linker script (C-44).
 //!
-//! An ELF shared object with one function, `__vdso_rt_sigreturn`, in version LINUX_5.10, as Linux's own for
+//! The vDSO is an ELF shared object with one function, `__vdso_rt_sigreturn`, in version LINUX_5.10, as Linux's own for
 //! LoongArch (arch/loongarch/vdso/vdso.lds.S). Programs read its dynamic section in memory; unwinders know the
 //! function by its two instructions. It has no section headers: nothing in a program looks at them.
 
@@ -18,6 +19,14 @@ const SYMBOL_BYTES: u64 = 24;
 
 fn main() -> Result<(), std::io::Error> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=../runtime/upper.ld");
+    let bare_metal = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "none");
+    if let (true, Ok(folder)) = (bare_metal, std::env::var("CARGO_MANIFEST_DIR")) {
+        let script = format!("-T{folder}/../runtime/upper.ld");
+        for argument in ["-static", "--no-pie", "-zmax-page-size=0x4000", "--build-id=none", &script] {
+            println!("cargo::rustc-link-arg-bins={argument}");
+        }
+    }
     let directory = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     std::fs::write(directory.join("vdso.so"), image())
 }

@@ -6,13 +6,15 @@
 //! So whoever looks at a program, copies it or rewrites it reads and writes that memory, and says with [`Next`]
 //! how the program goes on.
 //!
-//! Reading order: [`block`], [`entries`] (assembly, made by [`crate::host_entries!`]), [`calls`], [`copy`]. Exactly
+//! Reading order: [`header`] (how a host begins, made by [`crate::host_main!`]), [`block`], [`entries`] (assembly,
+//! made by [`crate::host_entries!`]), [`calls`], [`copy`]. Exactly
 //! one `break` stands in a host's text, in [`entries`]: it is Enter (C-24).
 
 pub mod block;
 pub mod calls;
 pub mod copy;
 pub mod entries;
+pub mod header;
 
 pub use abi::context::{Context, Width};
 pub use block::{Block, TableEntry};
