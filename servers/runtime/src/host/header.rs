@@ -6,7 +6,6 @@
 use abi::upper::{HostInfo, INFO_MAGIC};
 
 /// Reads what root mapped at `address`; None if it is not there.
-#[cfg(target_os = "none")]
 #[expect(unsafe_code, reason = "information that root has mapped")]
 pub fn information(address: u64) -> Option<&'static HostInfo> {
     let address = core::ptr::with_exposed_provenance_mut::<HostInfo>(usize::try_from(address).ok()?);
