@@ -74,7 +74,7 @@ pub fn ioctl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u6
 }
 
 fn set_on_exec<H: Host>(server: &mut Server<H>, fd: u64, on_exec: OnExec) -> Result<u64, Errno> {
-    let id = server.process()?.descriptors;
+    let id = server.process()?.files.descriptors;
     let table = server.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
     table.get_mut(low_u32(fd)).ok_or(Errno::EBADF)?.on_exec = on_exec;
     Ok(0)

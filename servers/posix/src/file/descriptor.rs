@@ -63,9 +63,11 @@ pub enum OnExec {
 }
 
 /// A process's descriptors.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Descriptors {
     table: Vec<Option<Descriptor>>,
+    /// Processes that have it.
+    users: u32,
 }
 
 /// open(2)'s access modes and flags, asm-generic.
@@ -118,6 +120,10 @@ impl OpenFile {
 }
 
 impl Descriptors {
+    const fn new() -> Self {
+        Self { table: Vec::new(), users: 1 }
+    }
+
     /// A descriptor.
     #[inline]
     pub fn get(&self, fd: u32) -> Option<Descriptor> {
@@ -156,7 +162,7 @@ impl Files {
             (OpenKind::Output(Stream::StandardOutput), flags::WRONLY),
             (OpenKind::Output(Stream::StandardError), flags::WRONLY),
         ];
-        let id = self.descriptors.insert(Descriptors::default())?;
+        let id = self.descriptors.insert(Descriptors::new())?;
         for (fd, (kind, flags)) in (0..).zip(streams) {
             let open = self.open.insert(OpenFile { references: 1, ..OpenFile::new(kind, flags) })?;
             self.descriptors.get_mut(id)?.put(fd, Descriptor { open, on_exec: OnExec::Keep });
@@ -164,8 +170,38 @@ impl Files {
         Some(id)
     }
 
-    /// Closes every descriptor of a table and forgets it.
+    /// One process more has a table; `None` when there is no such table.
+    pub(super) fn share_descriptors(&mut self, id: DescriptorsId) -> Option<DescriptorsId> {
+        self.descriptors.get_mut(id)?.users += 1;
+        Some(id)
+    }
+
+    /// A copy of a table for another process; `None` when tables are full.
+    pub(super) fn copy_descriptors(&mut self, id: DescriptorsId) -> Option<DescriptorsId> {
+        let table = self.descriptors.get(id)?.table.clone();
+        for descriptor in table.iter().flatten() {
+            if let Some(file) = self.open.get_mut(descriptor.open) {
+                file.references += 1;
+            }
+        }
+        let (opens, copy): (Vec<_>, _) = (
+            table.iter().flatten().map(|descriptor| descriptor.open).collect(),
+            Descriptors { table, users: 1 },
+        );
+        let copied = self.descriptors.insert(copy);
+        if copied.is_none() {
+            opens.into_iter().for_each(|open| self.release(open));
+        }
+        copied
+    }
+
+    /// One process less has a table; the last one closes everything in it.
     pub fn release_descriptors(&mut self, id: DescriptorsId) {
+        let Some(table) = self.descriptors.get_mut(id) else { return };
+        table.users -= 1;
+        if table.users != 0 {
+            return;
+        }
         let Some(table) = self.descriptors.remove(id) else { return };
         for descriptor in table.table.into_iter().flatten() {
             self.release(descriptor.open);
@@ -202,7 +238,7 @@ impl<H: Host> Server<H> {
     /// EBADF when there is none.
     #[inline]
     pub fn descriptor(&self, fd: u64) -> Result<Descriptor, Errno> {
-        let table = self.files.descriptors.get(self.process()?.descriptors).ok_or(Errno::EBADF)?;
+        let table = self.files.descriptors.get(self.process()?.files.descriptors).ok_or(Errno::EBADF)?;
         table.get(low_u32(fd)).ok_or(Errno::EBADF)
     }
 
@@ -230,7 +266,7 @@ impl<H: Host> Server<H> {
     /// # Errors
     /// EMFILE beyond RLIMIT_NOFILE.
     pub fn add_descriptor(&mut self, open: OpenId, on_exec: OnExec, from: u32) -> Result<u64, Errno> {
-        let (id, most) = (self.process()?.descriptors, self.process()?.limits.files());
+        let (id, most) = (self.process()?.files.descriptors, self.process()?.limits.files());
         let table = self.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
         let fd = table.lowest(from, most).ok_or(Errno::EMFILE)?;
         table.put(fd, Descriptor { open, on_exec });

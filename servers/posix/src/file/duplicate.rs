@@ -9,7 +9,7 @@ use crate::server::Server;
 
 /// close(2).
 pub fn close<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let id = server.process()?.descriptors;
+    let id = server.process()?.files.descriptors;
     let table = server.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
     let descriptor = table.take(low_u32(arguments.word(0))).ok_or(Errno::EBADF)?;
     server.files.release(descriptor.open);
@@ -38,7 +38,7 @@ pub fn dup3<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64
     if let Some(file) = server.files.open.get_mut(open) {
         file.references += 1;
     }
-    let id = server.process()?.descriptors;
+    let id = server.process()?.files.descriptors;
     let table = server.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
     if let Some(replaced) = table.put(new, Descriptor { open, on_exec }) {
         server.files.release(replaced.open);

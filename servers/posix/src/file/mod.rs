@@ -11,6 +11,7 @@ pub mod duplicate;
 pub mod open;
 pub mod path;
 mod pieces;
+pub mod place;
 pub mod status;
 mod stream;
 pub mod transfer;

@@ -48,8 +48,8 @@ impl<H: Host> Server<H> {
         }
         let Some(record) = self.processes.get_mut(process) else { return };
         record.status = Some(status);
-        let (pid, parent, space, descriptors) = (record.pid, record.parent, record.space, record.descriptors);
-        self.files.release_descriptors(descriptors);
+        let (pid, parent, space, files) = (record.pid, record.parent, record.space, record.files);
+        self.leave_files(files);
         self.release_space(space);
         if parent.is_none() {
             self.events.push_back(Event::Ended(pid, status));

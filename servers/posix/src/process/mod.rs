@@ -19,7 +19,7 @@ mod tests;
 use crate::define_id;
 use crate::executor::cx::Call;
 use crate::executor::wait::QueueId;
-use crate::file::descriptor::DescriptorsId;
+use crate::file::place::Holdings;
 use crate::host::{ContextId, Exit};
 use alloc::vec::Vec;
 use credentials::Credentials;
@@ -74,8 +74,8 @@ pub struct Process {
     pub parent: Option<ProcessId>,
     /// Its address space.
     pub space: SpaceKey,
-    /// Its descriptors.
-    pub descriptors: DescriptorsId,
+    /// Its descriptors and its working directory.
+    pub files: Holdings,
     /// Its living threads.
     pub threads: Vec<ThreadId>,
     /// Users and groups.

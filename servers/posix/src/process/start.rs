@@ -4,6 +4,7 @@ use super::credentials::Credentials;
 use super::limits::Limits;
 use super::{Pid, Process, Thread};
 use crate::Errno;
+use crate::file::place::{Holdings, Place};
 use crate::host::{Exit, Host};
 use crate::program::execve::Prepared;
 use crate::program::load::LoadError;
@@ -35,12 +36,13 @@ impl<H: Host> Server<H> {
             self.free_contexts.push(context);
             return Err(Errno::ENFILE);
         };
+        let files = Holdings { descriptors, directory: Place::ROOT };
         let changed = self.waits.create();
         let process = Process {
             pid: Pid(0),
             parent: None,
             space: prepared.space,
-            descriptors,
+            files,
             threads: Vec::new(),
             credentials: Credentials::default(),
             limits: Limits::default(),
@@ -70,7 +72,7 @@ impl<H: Host> Server<H> {
         });
         let Some((process, (thread, tid))) = created else {
             self.free_contexts.push(context);
-            self.files.release_descriptors(descriptors);
+            self.leave_files(files);
             self.waits.destroy(changed, &mut self.ready);
             return Err(Errno::EAGAIN);
         };

@@ -230,7 +230,7 @@ impl<H: Host> Server<H> {
         let process = self.process_mut()?;
         let old = core::mem::replace(&mut process.space, space);
         process.executable = executable;
-        let descriptors = process.descriptors;
+        let descriptors = process.files.descriptors;
         self.files.close_on_exec(descriptors);
         let id = self.spaces.get(space).ok_or(Errno::ESRCH)?.space.id;
         self.host.set_space(context, id);
