@@ -2,8 +2,9 @@
 //!
 //! A record is a line of words: what it is, then `key=value` pairs. Values are percent-encoded, so that no name or
 //! reason can forge a second record. The line has no other user, and a guest that ended without an exit record
-//! counts as failed.
+//! counts as failed. In the other direction the same line carries the tools' [`Request`]s, in the same form.
 
+mod request;
 mod text;
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 
 use core::fmt;
 
+pub use request::Request;
 pub use text::Text;
 
 /// How one test of the guest's ended.
@@ -71,6 +73,24 @@ pub enum Record<'a> {
         /// Who: `kernel`, or the server's name.
         place: Text<'a>,
     },
+    /// The console reads the input lines from now on: whatever came before may be lost.
+    InputReady,
+    /// A hosted program made a call, or a call of its ended (`--strace`).
+    Strace {
+        /// The call as a person reads it.
+        text: Text<'a>,
+    },
+    /// A hosted program that the job asked for has ended, with whatever was started with it.
+    Program {
+        /// Its place in the job, from 0.
+        number: u64,
+        /// Its status, 128 and the number of the signal that ended it.
+        status: u8,
+        /// All that the server has put on the standard output line by now, in bytes.
+        output: u64,
+        /// The same of standard error.
+        errors: u64,
+    },
 }
 
 impl fmt::Display for Record<'_> {
@@ -93,6 +113,11 @@ impl fmt::Display for Record<'_> {
             }
             Self::Bench { name, n } => write!(f, "bench name={} n={n}", name.encoded()),
             Self::Panic { place } => write!(f, "panic where={}", place.encoded()),
+            Self::InputReady => f.write_str("input-ready"),
+            Self::Strace { text } => write!(f, "strace text={}", text.encoded()),
+            Self::Program { number, status, output, errors } => {
+                write!(f, "program number={number} status={status} output={output} errors={errors}")
+            }
         }
     }
 }
@@ -123,9 +148,7 @@ impl core::error::Error for RecordError {}
 impl<'a> Record<'a> {
     /// Reads one line, with or without its end.
     pub fn parse(line: &'a str) -> Result<Self, RecordError> {
-        let line = line.trim_end_matches(['\r', '\n']);
-        let (kind, words) = line.split_once(' ').unwrap_or((line, ""));
-        let pairs = Pairs(words);
+        let (kind, pairs) = Pairs::of_line(line);
         match kind {
             "exit" => Ok(Self::Exit { code: pairs.number("code")? }),
             "test" => Ok(Self::Test {
@@ -141,6 +164,14 @@ impl<'a> Record<'a> {
             }),
             "bench" => Ok(Self::Bench { name: pairs.text("name")?, n: pairs.number("n")? }),
             "panic" => Ok(Self::Panic { place: pairs.text("where")? }),
+            "input-ready" => Ok(Self::InputReady),
+            "strace" => Ok(Self::Strace { text: pairs.text("text")? }),
+            "program" => Ok(Self::Program {
+                number: pairs.number("number")?,
+                status: pairs.number("status")?,
+                output: pairs.number("output")?,
+                errors: pairs.number("errors")?,
+            }),
             _ => Err(RecordError::UnknownKind),
         }
     }
@@ -157,9 +188,16 @@ impl RecordError {
 }
 
 /// The words of a record after its kind.
-struct Pairs<'a>(&'a str);
+pub(crate) struct Pairs<'a>(&'a str);
 
 impl<'a> Pairs<'a> {
+    /// Parts a line, without its end, into its kind and the rest.
+    pub(crate) fn of_line(line: &'a str) -> (&'a str, Self) {
+        let line = line.trim_end_matches(['\r', '\n']);
+        let (kind, words) = line.split_once(' ').unwrap_or((line, ""));
+        (kind, Self(words))
+    }
+
     fn value(&self, key: &'static str) -> Result<&'a str, RecordError> {
         self.0
             .split(' ')
@@ -167,11 +205,11 @@ impl<'a> Pairs<'a> {
             .ok_or(RecordError::MissingKey(key))
     }
 
-    fn number<T: core::str::FromStr>(&self, key: &'static str) -> Result<T, RecordError> {
+    pub(crate) fn number<T: core::str::FromStr>(&self, key: &'static str) -> Result<T, RecordError> {
         self.value(key)?.parse().map_err(|_| RecordError::BadValue(key))
     }
 
-    fn text(&self, key: &'static str) -> Result<Text<'a>, RecordError> {
+    pub(crate) fn text(&self, key: &'static str) -> Result<Text<'a>, RecordError> {
         Text::of_encoded(self.value(key)?).ok_or(RecordError::BadValue(key))
     }
 }

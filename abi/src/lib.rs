@@ -21,6 +21,7 @@ pub mod error;
 pub mod fault;
 mod fields;
 pub mod invocation;
+pub mod job;
 pub mod mapping;
 pub mod message;
 pub mod object;

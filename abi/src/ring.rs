@@ -30,7 +30,11 @@ pub const ENTRY_BYTES: usize = 64;
 /// Most bytes of text in an entry.
 pub const ENTRY_TEXT_BYTES: usize = 56;
 
-/// An entry of the console's ring: a piece of text for one serial line.
+/// An entry of a ring to or from the console: a piece of text of one serial line.
+///
+/// To the console: lines 0 and 3 are lines of text, each sent whole; lines 1 and 2 are streams of bytes, and each
+/// entry is sent at once. From the console: bytes of line 1 as they came; an entry without bytes says that the
+/// input has ended, and none follows it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ConsoleEntry {

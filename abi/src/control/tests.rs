@@ -24,6 +24,23 @@ fn records_have_their_documented_form() {
     assert_eq!(line(selftest), "selftest name=stlbps result=missing detail=16%20KiB");
     assert_eq!(line(Record::Bench { name: Text::new("rt0"), n: 1000 }), "bench name=rt0 n=1000");
     assert_eq!(line(Record::Panic { place: Text::new("kernel") }), "panic where=kernel");
+    assert_eq!(line(Record::InputReady), "input-ready");
+    assert_eq!(line(Record::Strace { text: Text::new("exit(0)") }), "strace text=exit(0)");
+    let program = Record::Program { number: 2, status: 139, output: 10, errors: 0 };
+    assert_eq!(line(program), "program number=2 status=139 output=10 errors=0");
+    for record in [Record::InputReady, program] {
+        assert_eq!(Record::parse(&line(record)), Ok(record));
+    }
+}
+
+#[test]
+fn requests_have_their_documented_form() {
+    let request = Request::InputEnds { after: 70_000 };
+    assert_eq!(request.to_string(), "input-ends after=70000");
+    assert_eq!(Request::parse("input-ends after=70000\n"), Ok(request));
+    assert_eq!(Request::parse("input-ends"), Err(RecordError::MissingKey("after")));
+    assert_eq!(Request::parse("exit code=0"), Err(RecordError::UnknownKind));
+    assert!(u64::MAX.to_string().len() + "input-ends after=".len() < Request::BYTES);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use core::fmt::{self, Write};
 /// A string that is going into a record or came out of one; shown plain, compared by what it says.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    bytes: &'a str,
+    bytes: &'a [u8],
     form: Form,
 }
 
@@ -19,11 +19,17 @@ impl<'a> Text<'a> {
     /// Takes a plain string.
     #[must_use]
     pub const fn new(plain: &'a str) -> Self {
+        Self::of_bytes(plain.as_bytes())
+    }
+
+    /// Takes plain bytes, which need not be UTF-8: a program's argument, or what a program wrote.
+    #[must_use]
+    pub const fn of_bytes(plain: &'a [u8]) -> Self {
         Self { bytes: plain, form: Form::Plain }
     }
 
     /// Takes the value of a record's word, or nothing if it is not well encoded.
-    pub(super) fn of_encoded(encoded: &'a str) -> Option<Self> {
+    pub(crate) fn of_encoded(encoded: &'a str) -> Option<Self> {
         let mut rest = encoded.bytes();
         while let Some(byte) = rest.next() {
             if byte == b'%' {
@@ -31,7 +37,7 @@ impl<'a> Text<'a> {
                 hexadecimal(rest.next()?)?;
             }
         }
-        Some(Self { bytes: encoded, form: Form::Encoded })
+        Some(Self { bytes: encoded.as_bytes(), form: Form::Encoded })
     }
 
     /// Returns whether the string is empty.
@@ -41,14 +47,14 @@ impl<'a> Text<'a> {
     }
 
     /// Returns this string as a record writes it.
-    pub(super) fn encoded(self) -> Encoded<'a> {
+    pub(crate) fn encoded(self) -> Encoded<'a> {
         Encoded(self)
     }
 
     /// Returns the string's bytes, plain.
-    fn plain_bytes(&self) -> impl Iterator<Item = u8> + 'a {
+    pub fn plain_bytes(&self) -> impl Iterator<Item = u8> + use<'a> {
         let form = self.form;
-        let mut rest = self.bytes.bytes();
+        let mut rest = self.bytes.iter().copied();
         core::iter::from_fn(move || match (rest.next()?, form) {
             (b'%', Form::Encoded) => Some(hexadecimal(rest.next()?)? << 4 | hexadecimal(rest.next()?)?),
             (byte, _) => Some(byte),
@@ -89,7 +95,7 @@ impl fmt::Display for Text<'_> {
 
 /// A string in a record's form: printable ASCII but `%`, everything else as `%` and two hexadecimal digits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Encoded<'a>(Text<'a>);
+pub(crate) struct Encoded<'a>(Text<'a>);
 
 impl fmt::Display for Encoded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -227,14 +227,19 @@ pub trait Host: 'static {
     /// How many bytes a stream's ring takes now.
     fn stream_room(&self, stream: Stream) -> usize;
     /// Puts bytes into a stream's ring; returns how many fitted, perhaps none.
-    /// [`crate::server::Server::output_ready`] is called when there is room again.
+    /// [`crate::server::Server::output_ready`] is called when there is room again. All but
+    /// [`crate::server::Server::send`] go through that, which counts.
     fn write_stream(&mut self, stream: Stream, bytes: &[u8]) -> usize;
     /// Looks at the next bytes of standard input; they stay in the ring.
     fn peek_input(&mut self, into: &mut [u8]) -> Input;
     /// Takes bytes of standard input that were looked at out of the ring.
     fn take_input(&mut self, bytes: usize);
+    /// Writes a record to the control line, whole and in its order with the others.
+    fn record(&mut self, record: &abi::control::Record<'_>);
     /// Writes a line of `--strace`.
-    fn trace(&mut self, line: &str);
+    fn trace(&mut self, line: &str) {
+        self.record(&abi::control::Record::Strace { text: abi::control::Text::new(line) });
+    }
     /// Writes a line of the server's own log.
     fn log(&mut self, line: &str);
 }

@@ -22,6 +22,7 @@ pub mod executor;
 pub mod file;
 pub mod futex;
 pub mod host;
+pub mod job;
 pub mod memory;
 #[cfg(not(target_os = "none"))]
 pub mod mock;

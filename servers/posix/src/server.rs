@@ -8,7 +8,7 @@ use crate::executor::run_queue::RunQueue;
 use crate::executor::wait::{QueueId, WaitQueues};
 use crate::file::Files;
 use crate::futex::Futexes;
-use crate::host::{ContextId, Host, SpaceId};
+use crate::host::{ContextId, Host, SpaceId, Stream};
 use crate::memory::object::ObjectId;
 use crate::memory::space::{Memory, Space, View};
 use crate::process::numbers::Numbers;
@@ -58,6 +58,15 @@ pub enum Event {
     Ended(Pid, Status),
 }
 
+/// How many bytes were put on each of the console's streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Standard output.
+    pub output: u64,
+    /// Standard error.
+    pub errors: u64,
+}
+
 /// The server.
 #[derive(Debug)]
 pub struct Server<H> {
@@ -101,6 +110,10 @@ pub struct Server<H> {
     pub abandoned: Vec<ThreadId>,
     /// What happened and was not yet told.
     pub events: VecDeque<Event>,
+    /// Programs that the server starts itself.
+    pub jobs: crate::job::Jobs,
+    /// What has gone to the console's streams.
+    pub sent: Sent,
     /// Calls that were made and are not there, by number: how often.
     pub unknown: crate::dispatch::Unknown,
     /// Whether calls are printed.
@@ -137,6 +150,8 @@ impl<H: Host> Server<H> {
             armed_ns: None,
             abandoned: Vec::new(),
             events: VecDeque::new(),
+            jobs: crate::job::Jobs::default(),
+            sent: Sent::default(),
             unknown: crate::dispatch::Unknown::default(),
             strace: crate::dispatch::Strace::Off,
             host,
@@ -229,6 +244,17 @@ impl<H: Host> Server<H> {
             self.random = Random::new(Some(seed));
             self.waits.wake_all(self.seeded, &mut self.ready);
         }
+    }
+
+    /// Puts bytes on a stream and counts them; returns how many its ring took.
+    pub fn send(&mut self, stream: Stream, bytes: &[u8]) -> usize {
+        let taken = self.host.write_stream(stream, bytes);
+        let sent = match stream {
+            Stream::StandardOutput => &mut self.sent.output,
+            Stream::StandardError => &mut self.sent.errors,
+        };
+        *sent += taken as u64;
+        taken
     }
 
     /// Standard input has something to read, or has ended.

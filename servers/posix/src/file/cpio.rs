@@ -75,6 +75,11 @@ impl<'a> Iterator for Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
+    /// What lies behind the entries that were taken so far, an archive itself.
+    pub fn rest(&self) -> &'a [u8] {
+        self.archive.get(self.at..).unwrap_or_default()
+    }
+
     fn read(&mut self) -> Result<Option<Entry<'a>>, &'static str> {
         let header = self.take(HEADER).ok_or("it ends in a header")?;
         if !matches!(header.get(..6), Some(b"070701" | b"070702")) {

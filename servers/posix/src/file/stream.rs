@@ -62,7 +62,7 @@ pub(super) fn write_piece<H: Host>(
         let Some(part) = buffer.get_mut(..wanted) else { break };
         let read = server.view()?.read_bytes(rest, part);
         let bytes = read.map_or_else(|short| short.done, |()| wanted);
-        let taken = server.host.write_stream(stream, part.get(..bytes).unwrap_or_default());
+        let taken = server.send(stream, part.get(..bytes).unwrap_or_default());
         rest = rest.after(taken as u64);
         if read.is_err() {
             return Ok(Written::Fault(piece.bytes() - rest.bytes()));

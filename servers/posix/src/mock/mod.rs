@@ -52,6 +52,8 @@ pub struct Mock {
     pub seed: Option<[u8; 32]>,
     /// What came out, per stream: output, error.
     pub output: [Vec<u8>; 2],
+    /// Records that were written, `--strace` left out.
+    pub recorded: Vec<String>,
     /// Bytes that each stream still takes.
     pub room: [usize; 2],
     /// What is typed.
@@ -289,6 +291,10 @@ impl Host for Mock {
 
     fn take_input(&mut self, bytes: usize) {
         self.input.drain(..bytes);
+    }
+
+    fn record(&mut self, record: &abi::control::Record<'_>) {
+        self.recorded.push(std::string::ToString::to_string(record));
     }
 
     fn trace(&mut self, line: &str) {

@@ -103,8 +103,12 @@ impl<H: Host> Posix<H> {
     /// The acting thread cannot go on, or must not: chooses who does.
     pub fn schedule(&mut self) -> Next {
         loop {
+            if let Some(server) = self.server() {
+                server.end_jobs();
+            }
             self.drop_abandoned();
             let Some(server) = self.server() else { return Next::Finished };
+            server.start_jobs();
             server.account();
             let Some(thread) = server.ready.pop() else { return self.idle() };
             let Some(Current { thread, .. }) = server.make_current(thread) else { continue };

@@ -90,7 +90,7 @@ fn record(run: &Run, place: &str, selection: &Selection, tally: &mut Tally) {
                     TestResult::Skipped => tally.skip(&name, &reason.to_string()),
                 }
             }
-            Record::Exit { .. } | Record::Bench { .. } | Record::Panic { .. } => {}
+            _ => {}
         }
     }
     if seen == 0 {
