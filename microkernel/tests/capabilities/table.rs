@@ -14,7 +14,7 @@ use crate::random::config;
 use crate::world::{UNTYPED_BITS, World, at, error};
 
 /// What is retyped into the slots from `at::FREE` on.
-const RETYPED: [(ObjectType, u64); 13] = [
+const RETYPED: [(ObjectType, u64); 14] = [
     (ObjectType::Untyped, 12),
     (ObjectType::CNode, 9),
     (ObjectType::Tcb, 0),
@@ -28,11 +28,12 @@ const RETYPED: [(ObjectType, u64); 13] = [
     (ObjectType::Untyped, 12),
     (ObjectType::VSpace, 0),
     (ObjectType::Host, 9),
+    (ObjectType::Timer, 0),
 ];
 
 /// The slot with the pool, and the one with the interrupt's handler.
-const POOL: u64 = at::FREE + 13;
-const HANDLER: u64 = at::FREE + 14;
+const POOL: u64 = at::FREE + 20;
+const HANDLER: u64 = at::FREE + 21;
 /// An empty slot.
 const EMPTY: u64 = 200;
 

@@ -9,7 +9,7 @@ use microkernel::failure::Failure;
 use crate::world::{UNTYPED_BITS, World, at, error, refused};
 
 /// Every type that Retype makes, with a size that it takes.
-const MADE: [(ObjectType, u64); 11] = [
+const MADE: [(ObjectType, u64); 12] = [
     (ObjectType::Untyped, 12),
     (ObjectType::CNode, 9),
     (ObjectType::Tcb, 10),
@@ -21,6 +21,7 @@ const MADE: [(ObjectType, u64); 11] = [
     (ObjectType::Frame, 15),
     (ObjectType::VSpace, 15),
     (ObjectType::Host, 9),
+    (ObjectType::Timer, 7),
 ];
 
 #[test]

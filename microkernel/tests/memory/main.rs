@@ -1,6 +1,8 @@
 //! Host tests of memory objects and interrupts: stories, and random operations against a model.
 
 #[cfg(test)]
+mod exploration;
+#[cfg(test)]
 mod interrupts;
 #[cfg(test)]
 mod mapping;

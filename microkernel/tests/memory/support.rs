@@ -51,6 +51,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(bytes: u64) -> Self {
+        Self::sized(bytes, RADIX)
+    }
+
+    /// A world whose caller has 2^`radix` slots.
+    pub(crate) fn sized(bytes: u64, radix: u8) -> Self {
         let mut memory = Bump(MEMORY_BASE);
         let own = OwnMemory {
             idle: memory.object(),
@@ -58,11 +63,11 @@ impl World {
             empty_root: PhysAddr(memory.object::<PageTable>().address().physical().0),
         };
         let caller: Ref<Tcb> = memory.object();
-        let slots = memory.array::<Slot>(1 << RADIX);
+        let slots = memory.array::<Slot>(1 << radix);
         let buffer = memory.object::<PageTable>().address();
         let pool: Ref<AsidPool> = memory.object();
         let mut k = Kernel::new(MockMachine::new(bytes), own);
-        let cnode = Cap::CNode { base: slots, radix: RADIX, guard: Guard { bits: 64 - RADIX, value: 0 } };
+        let cnode = Cap::CNode { base: slots, radix, guard: Guard { bits: 64 - radix, value: 0 } };
         k.get(caller).slots[0].set_cap(cnode);
         k.get(caller).ipc_buffer.set(buffer.0);
         k.cores[0].current.set(Some(caller));
