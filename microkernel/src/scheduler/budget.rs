@@ -7,7 +7,8 @@
 //! One refill: the budget may be used from the moment at which its use began; what was used comes back,
 //! all at once, a period after that moment. A context that has used it up has `remaining` 0 and waits until
 //! `refill_at`. So in any stretch of a period's length no more than two budgets are used, and in the long
-//! run one a period. What runs over, at most one stretch of the kernel (C-3), is not charged again.
+//! run one a period. What runs over, a stretch of the kernel (C-3) or a pause that the machine's own host makes,
+//! puts the next refill off by as long as it takes to earn it back: a period for each budget.
 
 use crate::arch::{Machine, Ticks};
 use crate::kernel::{Core, Kernel};
@@ -31,10 +32,24 @@ pub fn charge<M: Machine>(k: &Kernel<M>, now: Ticks) {
     if charged.remaining.get() == 0 {
         return;
     }
+    let over = used.saturating_sub(charged.remaining.get());
     charged.remaining.set(charged.remaining.get().saturating_sub(used));
     if charged.remaining.get() == 0 {
+        if !charged.is_round_robin() {
+            charged.refill_at.set(charged.refill_at.get().saturating_add(earned_in(charged, over)));
+        }
         used_up(k, context, now);
     }
+}
+
+/// How long it takes until a context has earned so much time.
+fn earned_in(context: &SchedContext, time: u64) -> u64 {
+    if time == 0 {
+        return 0;
+    }
+    let product = u128::from(time) * u128::from(context.period.get());
+    let time = product / u128::from(context.budget.get().max(1));
+    u64::try_from(time).unwrap_or(u64::MAX)
 }
 
 /// Ends the current refill before it is used up: Yield.

@@ -69,6 +69,31 @@ fn a_budget_used_up_comes_back_a_period_after_its_use_began() {
 }
 
 #[test]
+fn what_runs_over_is_earned_back_before_the_next_refill() {
+    let mut w = World::new();
+    let (thread, _) = with_context(&mut w, 10, BUDGET, 5 * BUDGET);
+    let began = w.k.machine.time.0;
+    // The timer is late: the machine stood still for three budgets.
+    w.k.machine.time.0 += 4 * BUDGET;
+    w.pass(0);
+    assert_eq!(w.running(), None);
+    assert_eq!(w.k.machine.deadline, Some(Ticks(began + (5 + 3 * 5) * BUDGET)));
+    w.pass(16 * BUDGET);
+    assert!(w.is_running(thread));
+    w.pass(BUDGET);
+    assert_eq!(w.k.machine.deadline, Some(Ticks(began + (20 + 5) * BUDGET)), "and then it is as before");
+}
+
+#[test]
+fn who_takes_turns_owes_nothing_for_a_late_timer() {
+    let mut w = World::new();
+    let (thread, _) = with_context(&mut w, 10, BUDGET, BUDGET);
+    w.k.machine.time.0 += 4 * BUDGET;
+    w.pass(0);
+    assert!(w.is_running(thread));
+}
+
+#[test]
 fn no_period_brings_more_than_two_budgets_and_the_long_run_no_more_than_one() {
     let mut w = World::new();
     let event = w.notification();
