@@ -10,6 +10,9 @@ use runtime::stubs::Notification;
 /// The longest line that is kept together; a longer one is sent in pieces.
 pub(crate) const LINE_BYTES: usize = 1024;
 
+/// The lines that are streams of bytes: nothing of them is kept back (`abi::ring`).
+const STREAMS: core::ops::RangeInclusive<usize> = 1..=2;
+
 /// What the oldest entry of the ring waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Oldest {
@@ -125,11 +128,12 @@ impl Client {
         }
     }
 
-    /// Appends bytes; true when the line is whole, or so long that it has to be sent as it is.
+    /// Appends bytes; true when they are to be sent: the line is a stream, or it is whole, or so long that it has to
+    /// be sent as it is.
     fn append(&mut self, line: usize, bytes: &[u8]) -> bool {
         let Some(text) = self.text.get_mut(line) else { return false };
         // There is room for one more entry: a line that has none left was sent.
         let _ = text.extend_from_slice(bytes);
-        bytes.last() == Some(&b'\n') || text.len() + ENTRY_TEXT_BYTES > LINE_BYTES
+        STREAMS.contains(&line) || bytes.last() == Some(&b'\n') || text.len() + ENTRY_TEXT_BYTES > LINE_BYTES
     }
 }

@@ -1,4 +1,4 @@
-//! Text for a serial line, through the console's ring (C-61): a server's log and its control records.
+//! Text for a serial line, through the console's ring (C-61): a server's log, its control records, and streams.
 //!
 //! Owned here: the cutting of text into entries. The console keeps the pieces of a line together, and takes an
 //! entry out once its line has left the machine, so an empty ring means that everything has been said.
@@ -17,6 +17,10 @@ use crate::stubs::Notification;
 pub enum SerialLine {
     /// Line 0: the log of kernel and servers.
     Log,
+    /// Line 1: standard output, a stream of bytes.
+    Output,
+    /// Line 2: standard error, a stream of bytes.
+    Errors,
     /// Line 3: records for the tool that started the machine.
     Control,
 }
@@ -26,6 +30,8 @@ impl SerialLine {
     pub const fn number(self) -> u32 {
         match self {
             Self::Log => 0,
+            Self::Output => 1,
+            Self::Errors => 2,
             Self::Control => 3,
         }
     }
@@ -55,6 +61,20 @@ impl Console {
     /// Writes one record to the control line.
     pub fn record(&mut self, record: &Record<'_>) {
         self.line(SerialLine::Control, format_args!("{record}"));
+    }
+
+    /// Writes bytes to a stream, and waits while there is no room for them.
+    pub fn stream(&mut self, line: SerialLine, bytes: &[u8]) {
+        for piece in bytes.chunks(ENTRY_TEXT_BYTES) {
+            let length = u32::try_from(piece.len()).unwrap_or(0);
+            let mut entry = ConsoleEntry { line: line.number(), length, text: [0; ENTRY_TEXT_BYTES] };
+            entry.text.iter_mut().zip(piece).for_each(|(place, byte)| *place = *byte);
+            // Without the console there is nobody to tell.
+            if self.push(&entry).is_err() {
+                return;
+            }
+        }
+        self.wake();
     }
 
     /// Waits until the console has written everything.

@@ -13,6 +13,8 @@
 )]
 
 #[cfg(target_os = "none")]
+mod echo;
+#[cfg(target_os = "none")]
 mod figures;
 #[cfg(target_os = "none")]
 mod kit;
@@ -31,6 +33,7 @@ runtime::server_main!(begin);
 fn begin(server: runtime::server::Server) -> u8 {
     match server.arguments().next() {
         Some("victim") => victim::fail(&server),
+        Some("echo") => echo::echo(&server),
         Some("figures") => figures::measure(server),
         _ => run::tell_all(server),
     }

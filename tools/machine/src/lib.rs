@@ -5,10 +5,13 @@
 //! is an error instead.
 //!
 //! Reading order: [`emulator`] (which QEMU), [`machine`] (what is started), [`lines`] (how its four serial lines are
-//! heard), [`run`] (one run from start to end), [`verdict`] (how it is judged).
+//! heard), [`input`] (what goes the other way), [`run`] (one run from start to end), [`heard`] (what is told and kept
+//! of it), [`verdict`] (how it is judged).
 
 mod emulator;
 mod fit;
+mod heard;
+mod input;
 mod lines;
 mod machine;
 mod run;
@@ -16,6 +19,8 @@ mod verdict;
 
 pub use emulator::{Emulator, EmulatorError};
 pub use fit::FitError;
+pub use heard::{Keep, Listener};
+pub use input::Source;
 pub use lines::Line;
 pub use machine::{Counting, Machine};
 pub use run::{Run, RunError};

@@ -5,7 +5,9 @@
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
+
+use crate::input::Ways;
 
 /// A serial line, by what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +50,18 @@ pub(crate) enum Heard {
     Bytes(Line, Vec<u8>),
     /// A line was closed: the emulator ended.
     Closed,
+    /// The guest's input could not be read on.
+    InputFailed(std::io::Error),
 }
 
 /// The sockets that the emulator connects to.
 #[derive(Debug)]
-pub(crate) struct Listeners(Vec<(Line, UnixListener)>);
+pub(crate) struct Listeners {
+    waiting: Vec<(Line, UnixListener)>,
+    /// The other direction of the lines that have one.
+    input: Option<UnixStream>,
+    control: Option<UnixStream>,
+}
 
 impl Listeners {
     /// Makes the sockets in a folder that nobody else can enter.
@@ -62,16 +71,22 @@ impl Listeners {
             listener.set_nonblocking(true)?;
             Ok((line, listener))
         };
-        Line::ALL.into_iter().map(open).collect::<std::io::Result<_>>().map(Self)
+        let waiting = Line::ALL.into_iter().map(open).collect::<std::io::Result<_>>()?;
+        Ok(Self { waiting, input: None, control: None })
     }
 
     /// Takes the connections that are there, and starts to read them; what remains is still to come.
-    pub(crate) fn accept(&mut self, heard: &Sender<Heard>) -> std::io::Result<()> {
+    pub(crate) fn accept(&mut self, heard: &SyncSender<Heard>) -> std::io::Result<()> {
         let mut waiting = Vec::new();
-        for (line, listener) in self.0.drain(..) {
+        for (line, listener) in self.waiting.drain(..) {
             match listener.accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(false)?;
+                    match line {
+                        Line::Output => self.input = Some(stream.try_clone()?),
+                        Line::Control => self.control = Some(stream.try_clone()?),
+                        Line::Log | Line::Errors => {}
+                    }
                     let heard = heard.clone();
                     std::thread::spawn(move || read(line, stream, &heard));
                 }
@@ -79,17 +94,22 @@ impl Listeners {
                 Err(error) => return Err(error),
             }
         }
-        self.0 = waiting;
+        self.waiting = waiting;
         Ok(())
     }
 
     /// Returns whether every line is connected.
     pub(crate) fn complete(&self) -> bool {
-        self.0.is_empty()
+        self.waiting.is_empty()
+    }
+
+    /// Returns the way to the guest, once every line is connected.
+    pub(crate) fn ways(&mut self) -> Option<Ways> {
+        Some(Ways { input: self.input.take()?, control: self.control.take()? })
     }
 }
 
-fn read(line: Line, mut stream: UnixStream, heard: &Sender<Heard>) {
+fn read(line: Line, mut stream: UnixStream, heard: &SyncSender<Heard>) {
     let mut buffer = [0_u8; 4096];
     loop {
         match stream.read(&mut buffer) {

@@ -32,7 +32,7 @@ pub struct Machine {
     pub initrd: Option<PathBuf>,
     /// Count what is executed; makes time, too, the same in every run.
     pub counting: Option<Counting>,
-    /// How long the guest may take, in the user's time.
+    /// How long the guest may take, in the user's time; [`Duration::MAX`] for as long as it likes.
     pub timeout: Duration,
 }
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,11 @@ use thiserror::Error;
 
 use crate::emulator::Emulator;
 use crate::fit::{self, FitError};
+use crate::heard::{HeardSoFar, Listener, Watcher};
+use crate::input::{self, Source};
 use crate::lines::{Heard, Line, Listeners};
 use crate::machine::Machine;
-use crate::verdict::{Ended, Verdict, judge};
+use crate::verdict::{Ended, Verdict};
 
 /// How long the emulator may take to connect its lines.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -81,12 +83,30 @@ impl Run {
     }
 }
 
+/// How much may have been heard and not yet told, in pieces: then the guest's lines wait for the listener.
+const PIECES: usize = 64;
+
 impl Machine {
-    /// Runs the machine until it powers off or its time is up; `watch` hears everything as it comes.
+    /// Runs the machine until it powers off or its time is up; `watch` hears everything as it comes. The guest's
+    /// input ends at once.
     ///
     /// # Errors
     /// The machine could not be started. How a started one ended is in the result.
-    pub fn run(&self, emulator: &Emulator, mut watch: impl FnMut(Line, &[u8])) -> Result<Run, RunError> {
+    pub fn run(&self, emulator: &Emulator, watch: impl FnMut(Line, &[u8])) -> Result<Run, RunError> {
+        self.run_with(emulator, Box::new(std::io::empty()), &mut Watcher(watch))
+    }
+
+    /// Runs the machine until it powers off, its time is up or the listener gives up; the guest's input comes from
+    /// a source.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn run_with(
+        &self,
+        emulator: &Emulator,
+        source: Source,
+        listener: &mut dyn Listener,
+    ) -> Result<Run, RunError> {
         fit::check(&self.image, self.memory_mib)?;
         let folder = tempfile::Builder::new().prefix("bixi-").tempdir();
         let folder = folder.map_err(|source| sockets_error(&std::env::temp_dir(), source))?;
@@ -94,7 +114,7 @@ impl Machine {
             Listeners::open(folder.path()).map_err(|source| sockets_error(folder.path(), source))?;
         let started = Instant::now();
         let mut guest = Guest::start(self, emulator, folder.path())?;
-        let (sender, receiver) = channel();
+        let (sender, receiver) = sync_channel(PIECES);
         while !listeners.complete() {
             listeners.accept(&sender).map_err(|source| sockets_error(folder.path(), source))?;
             if guest.has_ended() || started.elapsed() > CONNECT_TIMEOUT {
@@ -103,10 +123,10 @@ impl Machine {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        drop(sender);
-        let mut heard = HeardSoFar::default();
-        let ended = listen(&receiver, started, self.timeout, &mut heard, &mut watch);
-        let ended = match ended {
+        let ready = listeners.ways().map(|ways| input::pass_on(source, ways, sender));
+        let mut heard = HeardSoFar::new(listener.keeps());
+        let mut ears = Ears { receiver, ready, open: Line::ALL.len() };
+        let ended = match ears.listen(started.checked_add(self.timeout), &mut heard, listener) {
             LinesEnded::Closed => {
                 let (status, printed) = (guest.wait(), guest.messages());
                 if !status.success() && heard.is_empty() {
@@ -118,6 +138,10 @@ impl Machine {
             LinesEnded::TimedOut => {
                 guest.stop();
                 Ended::Stopped(started.elapsed())
+            }
+            LinesEnded::GivenUp => {
+                guest.stop();
+                Ended::GivenUp
             }
         };
         Ok(heard.into_run(&ended))
@@ -133,67 +157,59 @@ fn sockets_error(folder: &Path, source: std::io::Error) -> RunError {
 enum LinesEnded {
     Closed,
     TimedOut,
+    GivenUp,
 }
 
-/// Listens to all lines until the emulator closes them or the time is up.
-fn listen(
-    receiver: &Receiver<Heard>,
-    started: Instant,
-    timeout: Duration,
-    heard: &mut HeardSoFar,
-    watch: &mut impl FnMut(Line, &[u8]),
-) -> LinesEnded {
-    let mut deadline = started + timeout;
-    loop {
-        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Heard::Bytes(line, bytes)) => {
-                watch(line, &bytes);
-                let had_ended = heard.has_exit_record();
-                heard.add(line, &bytes);
-                if heard.has_exit_record() && !had_ended {
-                    deadline = deadline.min(Instant::now() + POWER_OFF_TIMEOUT);
+/// What is listened with.
+#[derive(Debug)]
+struct Ears {
+    receiver: Receiver<Heard>,
+    /// Who waits to be told that the guest reads its input.
+    ready: Option<Sender<()>>,
+    /// Lines that the emulator has not closed.
+    open: usize,
+}
+
+impl Ears {
+    /// Listens to all lines until the emulator closes them, the time is up, or the listener has enough.
+    fn listen(
+        &mut self,
+        mut deadline: Option<Instant>,
+        heard: &mut HeardSoFar,
+        listener: &mut dyn Listener,
+    ) -> LinesEnded {
+        while self.open > 0 {
+            match self.next(deadline) {
+                Ok(Heard::Bytes(line, bytes)) => {
+                    let had_ended = heard.has_exit_record();
+                    if heard.take(line, &bytes, listener).is_break() {
+                        return LinesEnded::GivenUp;
+                    }
+                    if heard.is_input_ready()
+                        && let Some(ready) = self.ready.take()
+                    {
+                        // Whoever reads the source has ended only if that is over.
+                        let _ = ready.send(());
+                    }
+                    if heard.has_exit_record() && !had_ended {
+                        let soon = Instant::now() + POWER_OFF_TIMEOUT;
+                        deadline = Some(deadline.map_or(soon, |deadline| deadline.min(soon)));
+                    }
                 }
+                Ok(Heard::InputFailed(error)) => listener.input_failed(&error),
+                Ok(Heard::Closed) => self.open -= 1,
+                Err(RecvTimeoutError::Timeout) => return LinesEnded::TimedOut,
+                Err(RecvTimeoutError::Disconnected) => break,
             }
-            Ok(Heard::Closed) => {}
-            Err(RecvTimeoutError::Disconnected) => return LinesEnded::Closed,
-            Err(RecvTimeoutError::Timeout) => return LinesEnded::TimedOut,
         }
-    }
-}
-
-/// Everything that the lines have carried.
-#[derive(Debug, Default)]
-struct HeardSoFar {
-    log: Vec<u8>,
-    output: Vec<u8>,
-    errors: Vec<u8>,
-    control: Vec<u8>,
-}
-
-impl HeardSoFar {
-    fn add(&mut self, line: Line, bytes: &[u8]) {
-        let to = match line {
-            Line::Log => &mut self.log,
-            Line::Output => &mut self.output,
-            Line::Errors => &mut self.errors,
-            Line::Control => &mut self.control,
-        };
-        to.extend_from_slice(bytes);
+        LinesEnded::Closed
     }
 
-    fn is_empty(&self) -> bool {
-        [&self.log, &self.output, &self.errors, &self.control].into_iter().all(Vec::is_empty)
-    }
-
-    fn has_exit_record(&self) -> bool {
-        self.control.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"exit "))
-    }
-
-    fn into_run(self, ended: &Ended) -> Run {
-        let log = String::from_utf8_lossy(&self.log).into_owned();
-        let control = String::from_utf8_lossy(&self.control).into_owned();
-        let verdict = judge(ended, &control, &log);
-        Run { verdict, log, output: self.output, errors: self.errors, control }
+    fn next(&self, deadline: Option<Instant>) -> Result<Heard, RecvTimeoutError> {
+        match deadline {
+            Some(deadline) => self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
     }
 }
 

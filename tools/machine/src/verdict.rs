@@ -21,6 +21,8 @@ pub enum Verdict {
         /// How long it had run.
         after: Duration,
     },
+    /// Whoever followed the run gave it up.
+    GivenUp,
 }
 
 /// How a run failed.
@@ -41,6 +43,7 @@ impl fmt::Display for Verdict {
         match self {
             Self::Passed { exit_code } => write!(f, "ended with exit code {exit_code}"),
             Self::Failed(failure) => failure.fmt(f),
+            Self::GivenUp => f.write_str("was stopped: nobody followed it any longer"),
             Self::Hung { after } => write!(f, "hung: stopped after {:.1} s", after.as_secs_f64()),
         }
     }
@@ -66,6 +69,8 @@ pub(crate) enum Ended {
     ByItself(ExitStatus, String),
     /// It was stopped after this time.
     Stopped(Duration),
+    /// It was stopped because nobody followed it any longer.
+    GivenUp,
 }
 
 /// Judges a run by its end, its control line and its log.
@@ -82,6 +87,7 @@ pub(crate) fn judge(ended: &Ended, control: &str, log: &str) -> Verdict {
         }
     }
     match (ended, panic, bad_record, exit_code) {
+        (Ended::GivenUp, ..) => Verdict::GivenUp,
         (_, Some(place), ..) => Verdict::Failed(Failure::Panic(place)),
         (Ended::Stopped(after), ..) => Verdict::Hung { after: *after },
         (_, _, Some((line, why)), _) => Verdict::Failed(Failure::BadRecord(line, why)),

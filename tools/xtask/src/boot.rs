@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abi::control::{Record, TestResult};
 use machine::{Counting, Emulator, Line, Machine, Run, Verdict};
-use miette::{IntoDiagnostic, Report, Result, miette};
+use miette::{Report, Result, miette};
 use packages::progress::Progress;
 use packages::shell::{Shell, Verbosity, last_lines};
 
@@ -15,6 +15,14 @@ use crate::symbols;
 /// How many lines of the log an error shows.
 const LOG_LINES: usize = 60;
 
+/// Returns a machine that boots an image.
+pub(crate) fn machine(image: &Image, timeout: Duration) -> Machine {
+    let mut machine = Machine::new(&image.file);
+    machine.memory_mib = image.memory_mib;
+    machine.timeout = timeout;
+    machine
+}
+
 /// Boots an image and waits for its end; everything that it logs is shown at once if the user wants to see it.
 pub(crate) fn boot(
     shell: &Shell,
@@ -22,10 +30,8 @@ pub(crate) fn boot(
     counting: Option<Counting>,
     timeout: Duration,
 ) -> Result<Run> {
-    let mut machine = Machine::new(&image.file);
-    machine.memory_mib = image.memory_mib;
+    let mut machine = machine(image, timeout);
     machine.counting = counting;
-    machine.timeout = timeout;
     let emulator = Emulator::find()?;
     shell.announce(&machine.command(&emulator));
     let _progress = Progress::wait_for(shell, "running the guest");
@@ -73,10 +79,4 @@ fn failed_tests(run: &Run) -> String {
         _ => None,
     };
     run.records().filter_map(line).collect()
-}
-
-/// Passes on what the guest's program printed.
-pub(crate) fn pass_on(run: &Run) -> Result<()> {
-    std::io::stdout().write_all(&run.output).into_diagnostic()?;
-    std::io::stderr().write_all(&run.errors).into_diagnostic()
 }

@@ -4,6 +4,7 @@
 
 mod boots;
 mod crash;
+mod echo;
 mod figures;
 mod guest;
 mod host;
@@ -72,6 +73,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
         Ok(programs) => {
             guest::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             crash::run(shell, workspace, &programs, &selection, &mut tally);
+            echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, &programs, &selection, &mut tally);
         }

@@ -1,0 +1,77 @@
+//! Owns the ways of a running guest's streams to the user's.
+
+use std::io::{ErrorKind, Write};
+use std::ops::ControlFlow;
+
+use abi::control::Record;
+use machine::{Keep, Line, Listener};
+
+/// What the user sees besides the program's own output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Nothing.
+    Program,
+    /// The log of kernel and servers, and their records.
+    Everything,
+}
+
+/// The user's streams: output and errors are passed on at once, as they come.
+#[derive(Debug)]
+pub(super) struct Streams {
+    shown: Shown,
+    /// The user's standard output was closed: nobody reads it any more.
+    pub(super) closed: bool,
+}
+
+impl Streams {
+    pub(super) fn new(shown: Shown) -> Self {
+        Self { shown, closed: false }
+    }
+
+    /// Passes output on; where nobody reads it the program has no reason to go on.
+    fn output(&mut self, bytes: &[u8]) -> ControlFlow<()> {
+        let mut to = std::io::stdout().lock();
+        match to.write_all(bytes).and_then(|()| to.flush()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                if error.kind() != ErrorKind::BrokenPipe {
+                    errors(format!("bixi: cannot write the program's output: {error}\n").as_bytes());
+                }
+                self.closed = true;
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// Writes to the user's standard error, which may be closed: then there is nobody to tell.
+fn errors(bytes: &[u8]) {
+    let _ = std::io::stderr().write_all(bytes);
+}
+
+impl Listener for Streams {
+    fn bytes(&mut self, line: Line, bytes: &[u8]) -> ControlFlow<()> {
+        match (line, self.shown) {
+            (Line::Output, _) => return self.output(bytes),
+            (Line::Errors, _) => errors(bytes),
+            (Line::Log | Line::Control, Shown::Everything) => errors(bytes),
+            (Line::Log | Line::Control, Shown::Program) => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
+        if let (Record::Strace { text }, Shown::Program) = (record, self.shown) {
+            errors(format!("{text}\n").as_bytes());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn input_failed(&mut self, error: &std::io::Error) {
+        errors(format!("bixi: cannot read standard input: {error}\n").as_bytes());
+    }
+
+    fn keeps(&self) -> Keep {
+        Keep::Nothing
+    }
+}
