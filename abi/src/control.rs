@@ -4,6 +4,7 @@
 //! reason can forge a second record. The line has no other user, and a guest that ended without an exit record
 //! counts as failed. In the other direction the same line carries the tools' [`Request`]s, in the same form.
 
+mod command;
 mod request;
 mod text;
 
@@ -12,6 +13,7 @@ mod tests;
 
 use core::fmt;
 
+pub use command::Command;
 pub use request::Request;
 pub use text::Text;
 

@@ -15,7 +15,8 @@ mod records;
 
 pub use self::error::{DescriptionError, Part};
 pub use self::records::{
-    Capabilities, Capability, Channel, ChannelKind, Device, FaultPolicy, Layout, NO_INTERRUPT, Server,
+    Capabilities, Capability, Channel, ChannelKind, Device, FaultPolicy, HostPlan, Layout, MAX_HEAP_BYTES,
+    MAX_SPACES, NO_INTERRUPT, Server,
 };
 use self::records::{Table, Text};
 use crate::fields::Fields;
@@ -23,7 +24,7 @@ use crate::fields::Fields;
 /// What a compiled description begins with: "BIXIDESC".
 pub const DESCRIPTION_MAGIC: u64 = u64::from_le_bytes(*b"BIXIDESC");
 /// The layout described in this folder; a reader refuses any other.
-pub const DESCRIPTION_VERSION: u32 = 1;
+pub const DESCRIPTION_VERSION: u32 = 2;
 /// Bytes of the header.
 pub const HEADER_SIZE: usize = 64;
 /// The longest name of a server, channel or device, in bytes.
@@ -133,6 +134,10 @@ impl<'a> Description<'a> {
             if self.servers().take(index).any(|earlier| earlier.name == server.name) {
                 return Err(DescriptionError::Twice(Part::Server, index));
             }
+            // Each would be given all that is left.
+            if server.host.is_some() && self.servers().take(index).any(|earlier| earlier.host.is_some()) {
+                return Err(DescriptionError::TwoHosts(index));
+            }
         }
         Ok(())
     }
@@ -156,7 +161,8 @@ impl<'a> Description<'a> {
         for (index, record) in self.devices.records().enumerate() {
             let device = Device::read(record, self.bytes)
                 .map_err(|field| DescriptionError::Record(Part::Device, index, field))?;
-            if self.server(device.server).is_none() {
+            // A host's upper half has no place for registers: another server drives them (C-44).
+            if self.server(device.server).is_none_or(|server| server.host.is_some()) {
                 return Err(DescriptionError::Record(Part::Device, index, "server"));
             }
             let taken = |earlier: Device<'_>| {

@@ -47,6 +47,8 @@ pub enum DescriptionError {
     Record(Part, usize, &'static str),
     /// Record n of a table: its name, interrupt or address is taken by an earlier one.
     Twice(Part, usize),
+    /// Record n of the servers is a second host.
+    TwoHosts(usize),
 }
 
 impl fmt::Display for DescriptionError {
@@ -65,6 +67,7 @@ impl fmt::Display for DescriptionError {
             Self::Twice(part, index) => {
                 write!(f, "{} {index}: name, interrupt or address taken by an earlier one", part.word())
             }
+            Self::TwoHosts(index) => write!(f, "server {index}: another host, and there can be one"),
         }
     }
 }

@@ -11,8 +11,8 @@ pub struct Layout;
 
 impl Layout {
     /// Server: name, program, budget 64, period 64, memory 64, arguments, priority 8, maximum 8, on-fault 8,
-    /// zero 8, capabilities 32.
-    pub const SERVER: usize = 56;
+    /// zero 8, capabilities 32, a host's spaces 32, zero 32, a host's heap 64; both 0 for a server that is no host.
+    pub const SERVER: usize = 72;
     /// Channel: name, from 32, to 32, kind 32, entries 32.
     pub const CHANNEL: usize = 24;
     /// Device: name, address 64, bytes 64, interrupt 32, server 32.
@@ -113,6 +113,39 @@ impl Capabilities {
     }
 }
 
+/// Most address spaces of a host.
+pub const MAX_SPACES: u32 = 1 << 14;
+/// The largest heap of a host: it lies in the same part of the addresses as the image (`abi::upper`).
+pub const MAX_HEAP_BYTES: u64 = crate::upper::PART_BYTES / 2;
+
+/// What a server that hosts programs is built with (C-45). All memory that no server was promised is its too.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct HostPlan {
+    /// Address spaces for programs, 1 to [`MAX_SPACES`].
+    pub spaces: u32,
+    /// Bytes of the host's own heap, 1 to [`MAX_HEAP_BYTES`]; it gets whole leaves of 32 MiB.
+    pub heap_bytes: u64,
+}
+
+impl HostPlan {
+    /// Contexts: at least two for each space, the header among them, as many as fill a Frame.
+    pub const fn contexts(self) -> u64 {
+        const LEAST: u64 = 1 << (crate::PAGE_BITS - crate::context::CONTEXT_BITS);
+        let contexts = (2 * self.spaces as u64).next_power_of_two();
+        if contexts > LEAST { contexts } else { LEAST }
+    }
+
+    fn take(fields: &mut Fields<'_>) -> Result<Option<Self>, &'static str> {
+        let (spaces, zero) = (fields.u32().ok_or("host")?, fields.u32().ok_or("host")?);
+        let heap_bytes = fields.u64().ok_or("host")?;
+        match (spaces, zero, heap_bytes) {
+            (0, 0, 0) => Ok(None),
+            (1..=MAX_SPACES, 0, 1..=MAX_HEAP_BYTES) => Ok(Some(Self { spaces, heap_bytes })),
+            _ => Err("host"),
+        }
+    }
+}
+
 /// One server.
 #[derive(Clone, Copy, Debug)]
 pub struct Server<'a> {
@@ -132,8 +165,10 @@ pub struct Server<'a> {
     pub memory_bytes: u64,
     /// What root passes on to it.
     pub capabilities: Capabilities,
-    /// What root does when it faults.
+    /// What root does when it faults; a host is never built anew.
     pub on_fault: FaultPolicy,
+    /// What it is built with if it hosts programs; else it is an ordinary server.
+    pub host: Option<HostPlan>,
     bytes: &'a [u8],
     arguments: Table<'a>,
 }
@@ -160,6 +195,11 @@ impl<'a> Server<'a> {
         let [priority, max_controlled_priority, on_fault, zero] =
             fields.u32().ok_or("priority")?.to_le_bytes();
         let capabilities = fields.u32().and_then(Capabilities::from_bits).ok_or("capabilities")?;
+        let on_fault = FaultPolicy::from_code(on_fault).filter(|_| zero == 0).ok_or("on_fault")?;
+        let host = HostPlan::take(&mut fields)?;
+        if host.is_some() && on_fault == FaultPolicy::Restart {
+            return Err("on_fault");
+        }
         Ok(Self {
             name,
             program,
@@ -169,7 +209,8 @@ impl<'a> Server<'a> {
             period_us,
             memory_bytes,
             capabilities,
-            on_fault: FaultPolicy::from_code(on_fault).filter(|_| zero == 0).ok_or("on_fault")?,
+            on_fault,
+            host,
             bytes,
             arguments,
         })

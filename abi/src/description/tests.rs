@@ -25,7 +25,7 @@ fn small() -> Vec<u8> {
     let words = [
         // Header.
         DESCRIPTION_MAGIC,
-        pair(1, size),
+        pair(2, size),
         256 << 20,
         text("bench"),
         pair(SERVERS, 2),
@@ -40,6 +40,8 @@ fn small() -> Vec<u8> {
         0,
         pair(0, 0),
         200 | 200 << 8,
+        0,
+        0,
         text("bench"),
         text("bench"),
         10_000,
@@ -47,6 +49,8 @@ fn small() -> Vec<u8> {
         64 << 20,
         pair(0, 1),
         100 | 150 << 8 | 1 << 16 | 0b11 << 32,
+        1000,
+        64 << 20,
         // Channel, devices, argument.
         text("log"),
         pair(1, 0),
@@ -80,6 +84,8 @@ fn a_small_description_is_read() {
     assert_eq!(servers[1].on_fault, FaultPolicy::Stop);
     assert!(servers[1].capabilities.has(Capability::SchedControl));
     assert!(!servers[1].capabilities.has(Capability::AsidControl));
+    assert_eq!(servers[0].host, None);
+    assert_eq!(servers[1].host, Some(HostPlan { spaces: 1000, heap_bytes: 64 << 20 }));
     assert_eq!(servers[1].arguments().collect::<Vec<_>>(), vec!["--fast"]);
     assert_eq!(servers[0].arguments().count(), 0);
     let channel = description.channels().next().unwrap();
@@ -96,8 +102,8 @@ fn each_broken_field_has_its_error() {
     let size = TEXTS + TEXT.len();
     let table = [
         (0, 0, BadMagic),
-        (8, pair(2, size), BadVersion(2)),
-        (8, pair(1, size + 1), Truncated),
+        (8, pair(1, size), BadVersion(1)),
+        (8, pair(2, size + 1), Truncated),
         (24, pair(TEXTS, 0), SystemName),
         (24, pair(TEXTS, 32), SystemName),
         (24, pair(TEXTS, 9), SystemName),
@@ -115,6 +121,14 @@ fn each_broken_field_has_its_error() {
         (SERVERS + 48, 3 << 16, Record(Part::Server, 0, "on_fault")),
         (SERVERS + 48, 1 << 24, Record(Part::Server, 0, "on_fault")),
         (SERVERS + 48, 1 << 63, Record(Part::Server, 0, "capabilities")),
+        (SERVERS + 56, 1, Record(Part::Server, 0, "host")),
+        (SERVERS + 56, 1 << 32, Record(Part::Server, 0, "host")),
+        (SERVERS + 64, 1, Record(Part::Server, 0, "host")),
+        (second + 56, 1 + u64::from(MAX_SPACES), Record(Part::Server, 1, "host")),
+        (second + 56, 1000 | 1 << 32, Record(Part::Server, 1, "host")),
+        (second + 64, 0, Record(Part::Server, 1, "host")),
+        (second + 64, MAX_HEAP_BYTES + 1, Record(Part::Server, 1, "host")),
+        (second + 48, 2 << 16, Record(Part::Server, 1, "on_fault")),
         (second, text("console"), Twice(Part::Server, 1)),
         (CHANNELS + 8, pair(2, 0), Record(Part::Channel, 0, "ends")),
         (CHANNELS + 8, pair(1, 1), Record(Part::Channel, 0, "ends")),
@@ -124,9 +138,10 @@ fn each_broken_field_has_its_error() {
         (DEVICES + 16, 0, Record(Part::Device, 0, "size")),
         (DEVICES + 16, u64::MAX, Record(Part::Device, 0, "size")),
         (DEVICES + 24, pair(2, 2), Record(Part::Device, 0, "server")),
+        (DEVICES + 24, pair(2, 1), Record(Part::Device, 0, "server")),
         (rtc, text("uart"), Twice(Part::Device, 1)),
         (rtc + 8, 0x1fe0_0200, Twice(Part::Device, 1)),
-        (rtc + 24, pair(2, 1), Twice(Part::Device, 1)),
+        (rtc + 24, pair(2, 0), Twice(Part::Device, 1)),
         (ARGUMENTS, pair(size, 1), Record(Part::Argument, 0, "text")),
     ];
     for (at, word, error) in table {
@@ -134,6 +149,10 @@ fn each_broken_field_has_its_error() {
         bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
         assert_eq!(Description::parse(&bytes).unwrap_err(), error, "word {word:#x} at {at}");
     }
+    let mut two_hosts = small();
+    let host = two_hosts[second + 56..second + 72].to_vec();
+    two_hosts[SERVERS + 56..SERVERS + 72].copy_from_slice(&host);
+    assert_eq!(Description::parse(&two_hosts).unwrap_err(), DescriptionError::TwoHosts(1));
     let mut long = small();
     long.resize(8192, 0);
     long[12..16].copy_from_slice(&8192_u32.to_le_bytes());
@@ -147,4 +166,10 @@ fn every_shorter_description_is_refused() {
     for length in 0..bytes.len() {
         assert_eq!(Description::parse(&bytes[..length]).unwrap_err(), DescriptionError::Truncated);
     }
+}
+
+#[test]
+fn a_host_has_two_contexts_for_each_space_and_a_whole_frame_of_them() {
+    let contexts = |spaces| HostPlan { spaces, heap_bytes: 1 }.contexts();
+    assert_eq!([1, 4, 5, 1000, 1024, 1025].map(contexts), [8, 8, 16, 2048, 2048, 4096]);
 }

@@ -1,5 +1,6 @@
 //! Why an ELF cannot be a server.
 
+use abi::boot_archive::SegmentAccess;
 use core::fmt;
 
 /// The rule that a file breaks. A number is the index of the program header.
@@ -34,7 +35,7 @@ pub enum ElfError {
     FileLargerThanMemory(usize),
     /// A segment whose end wraps.
     Wraps(usize),
-    /// A segment outside the lower half, or in its first page.
+    /// A segment outside its half: a server's the lower one without its first page, a host's the upper one.
     Address(usize),
     /// A segment that overlaps the one before, or stands before it.
     Overlap(usize),
@@ -42,6 +43,12 @@ pub enum ElfError {
     SharedPage(usize),
     /// The entry point is not an instruction of an executable segment.
     Entry(u64),
+    /// A host's segment is not where `abi::upper` has its kind, or too large.
+    HostPlace(SegmentAccess),
+    /// A host's text does not begin with a HostHeader.
+    NoHostHeader,
+    /// A host's header has this address, which is not in its text.
+    HostEntry(u64),
 }
 
 impl fmt::Display for ElfError {
@@ -66,13 +73,18 @@ impl fmt::Display for ElfError {
             }
             Self::Wraps(index) => write!(f, "the end of segment {index} wraps"),
             Self::Address(index) => {
-                write!(f, "segment {index} is outside the lower half, or in its first page")
+                write!(f, "segment {index} is not in the half of the addresses that it belongs in")
             }
             Self::Overlap(index) => write!(f, "segment {index} overlaps or precedes the one before"),
             Self::SharedPage(index) => {
                 write!(f, "segment {index} begins in the last 16 KiB page of the one before")
             }
             Self::Entry(entry) => write!(f, "the entry point {entry:#x} is not in an executable segment"),
+            Self::HostPlace(SegmentAccess::ReadExecute) => f.write_str("the text is not where a host's is"),
+            Self::HostPlace(SegmentAccess::Read) => f.write_str("the constants are not where a host's are"),
+            Self::HostPlace(SegmentAccess::ReadWrite) => f.write_str("the data is not where a host's is"),
+            Self::NoHostHeader => f.write_str("its text does not begin with a host's header"),
+            Self::HostEntry(entry) => write!(f, "its header leads to {entry:#x}, which is not in its text"),
         }
     }
 }

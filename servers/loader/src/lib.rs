@@ -5,7 +5,8 @@
 //! nothing: root takes the pages one by one ([`Segment::pages`]) and fills fresh frames.
 //!
 //! Invariant: a [`Program`] exists only for a static LoongArch executable whose segments lie in the lower
-//! half, ascend, share no page, and are never both writable and executable.
+//! half, ascend, share no page, and are never both writable and executable. A [`HostProgram`] is the same for the
+//! upper half, laid out as `abi::upper` says.
 
 #![no_std]
 
@@ -13,13 +14,17 @@
 extern crate std;
 
 mod error;
+mod host;
 mod segment;
 
 pub use self::error::ElfError;
+pub use self::host::HostProgram;
 pub use self::segment::{Page, Segment};
 pub use abi::boot_archive::SegmentAccess;
 
+use abi::UPPER_HALF_START;
 use abi::boot_archive::{ARCHIVE_ALIGN, MAX_SEGMENTS, ROOT_ADDRESS_END};
+use core::ops::RangeInclusive;
 use elf::ElfBytes;
 use elf::endian::LittleEndian;
 use elf::file::{Class, FileHeader};
@@ -29,6 +34,11 @@ use elf::segment::ProgramHeader;
 pub const PAGE_SIZE: u64 = ARCHIVE_ALIGN;
 /// `e_machine` of LoongArch (loongarch.md, "ABI").
 pub const MACHINE: u16 = 258;
+
+/// Where a server's addresses begin and end. Page 0 stays empty, so that a null pointer faults.
+const LOWER_HALF: RangeInclusive<u64> = PAGE_SIZE..=ROOT_ADDRESS_END;
+/// The same for a host's.
+const UPPER_HALF: RangeInclusive<u64> = UPPER_HALF_START..=u64::MAX;
 
 /// A checked executable.
 #[derive(Clone, Debug)]
@@ -43,6 +53,10 @@ impl<'a> Program<'a> {
     /// # Errors
     /// The first rule that the file breaks, file header first, then the program headers in their order.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ElfError> {
+        Self::parse_within(bytes, LOWER_HALF)
+    }
+
+    fn parse_within(bytes: &'a [u8], addresses: RangeInclusive<u64>) -> Result<Self, ElfError> {
         let file = open(bytes)?;
         let mut program = Self { entry: file.ehdr.e_entry, segments: [None; MAX_SEGMENTS] };
         let mut slots = program.segments.iter_mut();
@@ -51,7 +65,7 @@ impl<'a> Program<'a> {
             if !check_type(header.p_type)? || header.p_memsz == 0 {
                 continue;
             }
-            let segment = check_segment(bytes, &header, index)?;
+            let segment = check_segment(bytes, &header, index, &addresses)?;
             if let Some(previous) = previous {
                 check_order(&previous, &segment, index)?;
             }
@@ -118,7 +132,12 @@ fn check_type(kind: u32) -> Result<bool, ElfError> {
     }
 }
 
-fn check_segment<'a>(bytes: &'a [u8], header: &ProgramHeader, index: usize) -> Result<Segment<'a>, ElfError> {
+fn check_segment<'a>(
+    bytes: &'a [u8],
+    header: &ProgramHeader,
+    index: usize,
+    addresses: &RangeInclusive<u64>,
+) -> Result<Segment<'a>, ElfError> {
     let access = match header.p_flags & (elf::abi::PF_R | elf::abi::PF_W | elf::abi::PF_X) {
         0 => return Err(ElfError::NoAccess(index)),
         flags if flags & elf::abi::PF_W != 0 && flags & elf::abi::PF_X != 0 => {
@@ -132,8 +151,7 @@ fn check_segment<'a>(bytes: &'a [u8], header: &ProgramHeader, index: usize) -> R
         return Err(ElfError::FileLargerThanMemory(index));
     }
     let end = header.p_vaddr.checked_add(header.p_memsz).ok_or(ElfError::Wraps(index))?;
-    // Page 0 stays empty, so that a null pointer faults.
-    if header.p_vaddr < PAGE_SIZE || end > ROOT_ADDRESS_END {
+    if !addresses.contains(&header.p_vaddr) || !addresses.contains(&end) {
         return Err(ElfError::Address(index));
     }
     let file_end = header.p_offset.checked_add(header.p_filesz).ok_or(ElfError::Wraps(index))?;

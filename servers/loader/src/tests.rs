@@ -1,6 +1,7 @@
 //! A small executable by hand, then one mistake after the other, each with its name.
 
-use crate::{ElfError, PAGE_SIZE, Program, SegmentAccess};
+use crate::{ElfError, HostProgram, PAGE_SIZE, Program, SegmentAccess};
+use abi::upper::{DATA, HEADER_MAGIC, LEAF_BYTES, PART_BYTES, RODATA, TEXT};
 use std::vec;
 use std::vec::Vec;
 
@@ -122,4 +123,69 @@ fn more_segments_than_there_are_slots_are_refused() {
         put(&mut bytes, HEADERS + HEADER * index, &header);
     }
     assert_eq!(Program::parse(&bytes).unwrap_err(), ElfError::TooManySegments);
+}
+
+/// The start of a host's header: where its text begins in [`small_host`].
+const HOST_TEXT: usize = 0x100;
+
+/// A host: text with its header, constants, data with zeros behind it.
+fn small_host() -> Vec<u8> {
+    let mut bytes = small();
+    bytes.resize(0x300, 0);
+    put(&mut bytes, 24, &(TEXT + 0x30).to_le_bytes());
+    put(&mut bytes, 56, &[3, 0]);
+    put(&mut bytes, HEADERS, &program_header(1, 5, HOST_TEXT as u64, TEXT, 0x40, 0x40));
+    bytes[HEADERS + 2 * HEADER..HEADERS + 3 * HEADER].fill(0);
+    // The third header lies where the text would: behind all else.
+    put(&mut bytes, 32, &0x200_u64.to_le_bytes());
+    put(&mut bytes, 0x200, &program_header(1, 5, HOST_TEXT as u64, TEXT, 0x40, 0x40));
+    put(&mut bytes, 0x200 + HEADER, &program_header(1, 4, 0x180, RODATA, 8, 8));
+    put(&mut bytes, 0x200 + 2 * HEADER, &program_header(1, 6, 0x180, DATA, 8, 0x1_0000));
+    for (index, word) in [HEADER_MAGIC, 0x30, 0x34, 0x38, 0x3c, 0x30].into_iter().enumerate() {
+        let word = if index == 0 { word } else { TEXT + word };
+        put(&mut bytes, HOST_TEXT + 8 * index, &word.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn a_host_has_its_header_and_its_three_segments() {
+    let bytes = small_host();
+    let host = HostProgram::parse(&bytes).unwrap();
+    assert_eq!((host.header.start, host.header.interrupted), (TEXT + 0x30, TEXT + 0x3c));
+    assert_eq!(host.segments().map(|segment| segment.vaddr).collect::<Vec<_>>(), [TEXT, RODATA, DATA]);
+    assert_eq!(Program::parse(&bytes).unwrap_err(), ElfError::Address(0), "a host is no ordinary server");
+    assert_eq!(HostProgram::parse(&small()).unwrap_err(), ElfError::Address(0), "and the other way round");
+}
+
+#[test]
+fn each_mistake_in_a_host_has_its_name() {
+    let changed = |at: usize, field: &[u8]| {
+        let mut bytes = small_host();
+        put(&mut bytes, at, field);
+        HostProgram::parse(&bytes).unwrap_err()
+    };
+    let header = |index: usize, header: Vec<u8>| changed(0x200 + index * HEADER, &header);
+    assert_eq!(
+        header(1, program_header(1, 4, 0x180, RODATA - 0x4000, 8, 8)),
+        ElfError::HostPlace(SegmentAccess::Read)
+    );
+    assert_eq!(header(1, program_header(1, 4, 0x180, RODATA, 8, LEAF_BYTES + 1)), ElfError::Overlap(2));
+    assert_eq!(
+        header(2, program_header(1, 6, 0x180, DATA, 8, PART_BYTES / 2)),
+        ElfError::HostPlace(SegmentAccess::ReadWrite)
+    );
+    assert_eq!(
+        header(2, program_header(1, 4, 0x180, RODATA + 0x4000, 8, 8)),
+        ElfError::HostPlace(SegmentAccess::Read),
+        "two segments of constants"
+    );
+    assert_eq!(changed(HOST_TEXT, b"BIXISERV"), ElfError::NoHostHeader);
+    let data = program_header(1, 6, 0x180, DATA, 8, 8);
+    assert_eq!(header(0, data), ElfError::Overlap(1));
+    for word in 1..6 {
+        for entry in [TEXT + 0x40, TEXT + 2, RODATA] {
+            assert_eq!(changed(HOST_TEXT + 8 * word, &entry.to_le_bytes()), ElfError::HostEntry(entry));
+        }
+    }
 }

@@ -7,7 +7,9 @@ use abi::boot_archive::BootArchive;
 use abi::boot_info::{ARCHIVE_ADDRESS, BOOT_INFO_ADDRESS, BootInfo, IPC_BUFFER_ADDRESS, MAGIC, slot};
 use abi::description::Description;
 use runtime::memory::{Memory, Slots};
-use runtime::stubs::{AsidPool, CNode, Debug, IrqControl, SchedControl, Tcb, VSpace};
+use runtime::stubs::{
+    AsidControl, AsidPool, CNode, Debug, HostControl, IrqControl, SchedControl, Tcb, VSpace,
+};
 
 use crate::emergency::panicked;
 
@@ -21,6 +23,10 @@ pub(crate) const TCB: Tcb = Tcb(CPtr(slot::TCB));
 pub(crate) const ASIDS: AsidPool = AsidPool(CPtr(slot::ASID_POOL));
 /// The right to give time.
 pub(crate) const SCHED_CONTROL: SchedControl = SchedControl(CPtr(slot::SCHED_CONTROL));
+/// The right to make pools of identifiers.
+pub(crate) const ASID_CONTROL: AsidControl = AsidControl(CPtr(slot::ASID_CONTROL));
+/// The right to make hosts.
+pub(crate) const HOST_CONTROL: HostControl = HostControl(CPtr(slot::HOST_CONTROL));
 /// The right to take interrupts.
 pub(crate) const IRQ_CONTROL: IrqControl = IrqControl(CPtr(slot::IRQ_CONTROL));
 /// Log and halt; empty in kernels without it.

@@ -3,8 +3,8 @@
 use abi::boot_info::{BootInfo, SlotRange};
 use abi::description::Server;
 use abi::server::{
-    ARGUMENT_BYTES, CNODE_RADIX, ChannelGrant, DeviceGrant, ImageSegment, MAGIC, MAX_CHANNELS, MAX_DEVICES,
-    MAX_SEGMENTS, MAX_UNTYPEDS, Name, ServerInfo, UntypedGrant, slot,
+    ARGUMENT_BYTES, ChannelGrant, DeviceGrant, ImageSegment, MAGIC, MAX_CHANNELS, MAX_DEVICES, MAX_SEGMENTS,
+    MAX_UNTYPEDS, Name, ServerInfo, UntypedGrant, slot,
 };
 use abi::{CPtr, Error};
 use runtime::InvocationError;
@@ -19,12 +19,12 @@ pub(crate) struct Information {
 }
 
 impl Information {
-    pub(crate) fn new(boot: &BootInfo, server: &Server<'_>, restarts: u64) -> Self {
+    pub(crate) fn new(boot: &BootInfo, server: &Server<'_>, restarts: u64, radix: u8) -> Self {
         let mut page = ServerInfo {
             magic: MAGIC,
             name: Name::new(server.name),
             restarts,
-            free_slots: SlotRange { start: slot::FIRST_FREE, end: 1 << CNODE_RADIX },
+            free_slots: SlotRange { start: slot::FIRST_FREE, end: 1 << radix },
             priority: u64::from(server.priority),
             timer_hz: boot.timer_hz,
             self_tests: boot.self_tests,

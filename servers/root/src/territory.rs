@@ -32,15 +32,7 @@ impl Territory {
         grant_bytes: u64,
     ) -> Result<Self, InvocationError> {
         let home_bits = u8::try_from(home_bytes.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX);
-        let mut grants = Vec::new();
-        let mut left = grant_bytes.next_multiple_of(1 << LEAST_GRANT_BITS);
-        while left != 0 {
-            let largest = memory.pool.largest_bits();
-            let size_bits = u8::try_from(left.ilog2()).unwrap_or(u8::MAX).min(largest);
-            let untyped = memory.take_untyped(size_bits)?;
-            grants.push(Piece { untyped, size_bits }).map_err(|_| Error::RangeError)?;
-            left = left.saturating_sub(1 << size_bits);
-        }
+        let grants = take_pieces(memory, grant_bytes.next_multiple_of(1 << LEAST_GRANT_BITS))?;
         let untyped = memory.take_untyped(home_bits)?;
         let first_slot = memory.slots.take_run(SLOTS)?;
         Ok(Self { home: Piece { untyped, size_bits: home_bits }, grants, first_slot })
@@ -65,4 +57,18 @@ impl Territory {
         }
         Ok(())
     }
+}
+
+/// Takes `bytes` in as few Untypeds as the pool allows.
+pub(crate) fn take_pieces(memory: &mut Memory, bytes: u64) -> Result<Vec<Piece, GRANTS>, InvocationError> {
+    let mut pieces = Vec::new();
+    let mut left = bytes;
+    while left != 0 {
+        let largest = memory.pool.largest_bits();
+        let size_bits = u8::try_from(left.ilog2()).unwrap_or(u8::MAX).min(largest);
+        let untyped = memory.take_untyped(size_bits)?;
+        pieces.push(Piece { untyped, size_bits }).map_err(|_| Error::RangeError)?;
+        left = left.saturating_sub(1 << size_bits);
+    }
+    Ok(pieces)
 }

@@ -51,7 +51,8 @@ struct Builder {
 struct Root {
     builder: Builder,
     report: Report,
-    servers: Vec<Watched, MAX_RECORDS>,
+    /// By their index in the description.
+    servers: Vec<Option<Watched>, MAX_RECORDS>,
     reply: Reply,
 }
 
@@ -114,17 +115,24 @@ impl Root {
         Ok(())
     }
 
-    /// Builds every server, then lets them run in the description's order.
+    /// Builds every server, the host last, since it is given what is left; then lets them run in the description's
+    /// order.
     fn start(&mut self) {
         self.report.self_tests(&self.builder.boot.info.self_tests);
         let description = self.builder.boot.description;
-        for (server, index) in description.servers().zip(0..) {
+        for _ in description.servers() {
+            // There is room: a description has no more servers.
+            let _ = self.servers.push(None);
+        }
+        let ordinary = description.servers().zip(0..).filter(|(server, _)| server.host.is_none());
+        let hosts = description.servers().zip(0..).filter(|(server, _)| server.host.is_some());
+        for (server, index) in ordinary.chain(hosts) {
             if let Err(failure) = self.add(index) {
                 panicked(format_args!("server {}: {failure}", server.name));
             }
         }
         self.report.log(format_args!("system {}: {} servers", description.name(), self.servers.len()));
-        for watched in &self.servers {
+        for watched in self.servers.iter().flatten() {
             if let Err(refusal) = watched.tcb.resume() {
                 panicked(format_args!("a server does not start: {refusal}"));
             }
@@ -135,8 +143,8 @@ impl Root {
         let mut order = self.builder.order(index, 0)?;
         let territory = order.territory()?;
         let tcb = order.build(&territory)?.tcb;
-        // There is room: a description has no more servers.
-        let _ = self.servers.push(Watched { territory, tcb, restarts: 0 });
+        let place = usize::try_from(index).ok().and_then(|index| self.servers.get_mut(index));
+        *place.ok_or(SpawnError::NoProgram)? = Some(Watched { territory, tcb, restarts: 0 });
         Ok(())
     }
 
@@ -163,7 +171,7 @@ impl Root {
     }
 
     fn suspend(&mut self, index: u32) {
-        let watched = usize::try_from(index).ok().and_then(|index| self.servers.get(index));
+        let watched = usize::try_from(index).ok().and_then(|index| self.servers.get(index)?.as_ref());
         if let Some(Err(refusal)) = watched.map(|watched| watched.tcb.suspend()) {
             panicked(format_args!("a server cannot be stopped: {refusal}"));
         }
@@ -219,7 +227,7 @@ impl Root {
 
     fn restart(&mut self, index: u32, name: &str) -> Result<(), SpawnError> {
         let Self { builder, servers, report, .. } = self;
-        let watched = usize::try_from(index).ok().and_then(|index| servers.get_mut(index));
+        let watched = usize::try_from(index).ok().and_then(|index| servers.get_mut(index)?.as_mut());
         let watched = watched.ok_or(SpawnError::NoProgram)?;
         if watched.restarts == MAX_RESTARTS {
             return Err(SpawnError::TooOften(MAX_RESTARTS));

@@ -39,3 +39,39 @@ impl ByteRegisters {
         }
     }
 }
+
+/// Registers of 32 bits, mapped uncached.
+#[derive(Debug)]
+pub struct WordRegisters {
+    base: NonNull<u32>,
+    words: usize,
+}
+
+impl WordRegisters {
+    /// The registers that are mapped at `address`, a multiple of 4.
+    ///
+    /// # Safety
+    /// `words` words from `address` on are mapped registers of a device that nobody else drives, for as long as
+    /// the value lives.
+    pub unsafe fn new(address: u64, words: usize) -> Option<Self> {
+        let base = core::ptr::with_exposed_provenance_mut(usize::try_from(address).ok()?);
+        NonNull::new(base).filter(|base| base.is_aligned()).map(|base| Self { base, words })
+    }
+
+    /// Reads the register at `offset` bytes; outside of the device, 0.
+    pub fn read(&self, offset: usize) -> u32 {
+        if offset / 4 >= self.words {
+            return 0;
+        }
+        // SAFETY: inside the registers that `new` was promised.
+        unsafe { self.base.as_ptr().wrapping_add(offset / 4).read_volatile() }
+    }
+
+    /// Writes the register at `offset` bytes; outside of the device, nothing.
+    pub fn write(&self, offset: usize, value: u32) {
+        if offset / 4 < self.words {
+            // SAFETY: inside the registers that `new` was promised.
+            unsafe { self.base.as_ptr().wrapping_add(offset / 4).write_volatile(value) }
+        }
+    }
+}

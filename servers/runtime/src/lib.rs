@@ -12,6 +12,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod calendar;
 pub mod device;
 pub mod error;
 pub mod host;

@@ -1,7 +1,7 @@
 //! Whether an image fits the machine that its description asks for (CASES 43).
 
 use crate::machine::{BOOT_TABLES_END, LoadAddress, memory_ranges};
-use crate::mistake::Mistake;
+use crate::mistake::{At, Mistake};
 use crate::source::show_bytes;
 use crate::system::System;
 
@@ -36,7 +36,10 @@ pub(crate) fn check(system: &System, load: LoadAddress, image_bytes: u64) -> Res
 
 fn check_promises(system: &System, image_bytes: u64) -> Result<(), Mistake> {
     let memory = system.memory.value;
-    let promised = system.servers.iter().filter_map(|server| server.memory.as_ref());
+    let promised = system.servers.iter().filter_map(|server| {
+        let host = server.host.as_ref().map(|host| At { value: host.least_bytes(), span: host.span.clone() });
+        server.memory.clone().or(host)
+    });
     let total = promised.clone().fold(0_u64, |sum, amount| sum.saturating_add(amount.value));
     let available = memory.saturating_sub(BOOT_TABLES_END).saturating_sub(image_bytes);
     if total <= available {

@@ -22,6 +22,7 @@ pub use self::machine::LoadAddress;
 
 use self::kernel::{Kernel, Placed};
 use self::mistake::{Mistake, Source};
+use self::programs::Kind;
 use self::system::Checked;
 use abi::boot_archive::EntryKind;
 use loader::Program;
@@ -111,16 +112,17 @@ fn build_from(request: &BuildRequest, source: &Source) -> Result<Built, Mistake>
     let kernel = fs::read(kernel_path).map_err(|error| cannot("read the kernel", kernel_path, &error))?;
     let kernel = Kernel::read(kernel_path, &kernel)?;
 
-    let root = programs::find(&system.root, &request.program_folders)?;
+    let root = programs::find(&system.root, Kind::Server, &request.program_folders)?;
     let mut blocks =
         vec![Block { name: DESCRIPTION_ENTRY.to_owned(), kind: EntryKind::Description, data: compiled }];
     for server in &system.servers {
+        let kind = if server.host.is_some() { Kind::Host } else { Kind::Server };
+        let program = programs::find(&server.program, kind, &request.program_folders)?;
         // Two servers may run one program.
         if blocks.iter().any(|block| block.name == server.program.value) {
             continue;
         }
-        let program = programs::find(&server.program, &request.program_folders)?;
-        let data = programs::strip(&program).map_err(|error| internal(&error.to_string()))?;
+        let data = programs::strip(&program, kind).map_err(|error| internal(&error.to_string()))?;
         blocks.push(Block { name: server.program.value.clone(), kind: EntryKind::Program, data });
     }
     let root = Program::parse(&root).map_err(|error| internal(&error.to_string()))?;

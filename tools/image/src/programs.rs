@@ -2,17 +2,35 @@
 
 use crate::elf;
 use crate::mistake::{At, Mistake, did_you_mean};
-use loader::{ElfError, Program};
+use loader::{ElfError, HostProgram, Program};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+/// What a program is to be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// An ordinary server.
+    Server,
+    /// A server that hosts programs.
+    Host,
+}
+
+impl Kind {
+    fn check(self, bytes: &[u8]) -> Result<(), ElfError> {
+        match self {
+            Self::Server => Program::parse(bytes).map(drop),
+            Self::Host => HostProgram::parse(bytes).map(drop),
+        }
+    }
+}
+
 /// Reads a program that a description names.
-pub(crate) fn find(name: &At<String>, folders: &[PathBuf]) -> Result<Vec<u8>, Mistake> {
+pub(crate) fn find(name: &At<String>, kind: Kind, folders: &[PathBuf]) -> Result<Vec<u8>, Mistake> {
     let mut tried = Vec::new();
     for folder in folders {
         let path = folder.join(&name.value);
         match fs::read(&path) {
-            Ok(bytes) => return check(name, &path, bytes),
+            Ok(bytes) => return check(name, kind, &path, bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => tried.push(path),
             Err(error) => {
                 return Err(Mistake::new(format!("cannot read program `{}`", name.value))
@@ -42,12 +60,30 @@ fn names_in(folders: &[PathBuf]) -> Vec<String> {
     names
 }
 
-fn check(name: &At<String>, path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, Mistake> {
-    match Program::parse(&bytes) {
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Mistake::new(format!("program `{}` cannot be a server: {error}", name.value))
+fn check(name: &At<String>, kind: Kind, path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, Mistake> {
+    let (what, other) = match kind {
+        Kind::Server => ("a server", Kind::Host),
+        Kind::Host => ("a host", Kind::Server),
+    };
+    match kind.check(&bytes) {
+        Ok(()) => Ok(bytes),
+        Err(error) => Err(Mistake::new(format!("program `{}` cannot be {what}: {error}", name.value))
             .at(&name.span, "needed here")
-            .help(format!("it was found as {}; {}", path.display(), remedy(&error)))),
+            .help(format!(
+                "it was found as {}; {}",
+                path.display(),
+                if other.check(&bytes).is_ok() { other_kind(other) } else { remedy(&error) }
+            ))),
+    }
+}
+
+/// What to do about a good program of the wrong kind.
+fn other_kind(is: Kind) -> &'static str {
+    match is {
+        Kind::Server => {
+            "it is an ordinary server: leave `host` out, or link it with `servers/runtime/upper.ld`"
+        }
+        Kind::Host => "it is a host: add `host = {}` to the server",
     }
 }
 
@@ -64,10 +100,10 @@ fn remedy(error: &ElfError) -> &'static str {
 }
 
 /// The program without its debug information, which nobody on the machine reads; symbols stay.
-pub(crate) fn strip(bytes: &[u8]) -> Result<Vec<u8>, ElfError> {
+pub(crate) fn strip(bytes: &[u8], kind: Kind) -> Result<Vec<u8>, ElfError> {
     let mut image = elf::read(bytes)?;
     image.retain_sections(|section| !section.is_debug_info());
     let stripped = image.write();
-    Program::parse(&stripped)?;
+    kind.check(&stripped)?;
     Ok(stripped)
 }

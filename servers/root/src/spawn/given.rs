@@ -2,8 +2,7 @@
 
 use abi::description::Capability;
 use abi::server::{
-    ChannelGrant, DEVICES_ADDRESS, DeviceGrant, End, FIRST_DEVICE_BIT, Name, RING_STRIDE, RINGS_ADDRESS,
-    UntypedGrant, slot,
+    ChannelGrant, DEVICES_ADDRESS, DeviceGrant, End, FIRST_DEVICE_BIT, Name, RING_STRIDE, UntypedGrant, slot,
 };
 use abi::{CPtr, ObjectType, PAGE_BYTES, Rights};
 use runtime::InvocationError;
@@ -36,7 +35,7 @@ impl Building<'_, '_> {
     pub(super) fn channels(&mut self) -> Result<(), InvocationError> {
         let owner = Owner::Server(self.order.index);
         let parts = &*self.order.parts;
-        for (ring, address) in parts.rings_of(owner).zip((RINGS_ADDRESS..).step_by(stride())) {
+        for (ring, address) in parts.rings_of(owner).zip((self.places.rings..).step_by(stride())) {
             let frame = Frame(self.memory.copy(ring.frame.0, Rights::READ_WRITE)?);
             map(&mut self.memory, self.space, frame, address, Access::ReadWrite)?;
             let peer = ring.peer_of(owner);

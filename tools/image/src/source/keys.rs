@@ -106,8 +106,20 @@ impl<'t> Keys<'t> {
     }
 
     /// One word of a list of words.
-    pub(crate) fn choice<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Read<Option<T>> {
-        self.text(key)?.map(|word| choose(key, &word, words)).transpose()
+    pub(crate) fn choice<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Read<Option<At<T>>> {
+        let Some(word) = self.text(key)? else { return Ok(None) };
+        Ok(Some(At { value: choose(key, &word, words)?, span: word.span }))
+    }
+
+    /// A table in this one, all of whose keys may be left out.
+    pub(crate) fn table(&self, key: &'static str, known: &[&str]) -> Read<Option<Self>> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(
+                wrong_type(key, value, "a table").help(format!("write `{key} = {{}}`, or its keys within"))
+            );
+        };
+        Self::new(key, value.span(), table, known).map(Some)
     }
 
     /// Words of a list of words, each at most once.

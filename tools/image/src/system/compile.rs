@@ -17,12 +17,12 @@ pub(super) fn compile(
     order: &[usize],
 ) -> Result<Vec<u8>, Mistake> {
     let servers: Vec<&Server> = order.iter().filter_map(|index| system.servers.get(*index)).collect();
-    let arguments: usize = servers.iter().map(|server| server.arguments.len()).sum();
+    let arguments: Vec<Vec<_>> = servers.iter().map(|server| system.arguments_of(server).collect()).collect();
     let sizes = [
         (Layout::SERVER, servers.len()),
         (Layout::CHANNEL, system.channels.len()),
         (Layout::DEVICE, devices.len()),
-        (Layout::ARGUMENT, arguments),
+        (Layout::ARGUMENT, arguments.iter().map(Vec::len).sum()),
     ];
     let texts_at = HEADER_SIZE + sizes.iter().map(|(record, count)| record * count).sum::<usize>();
     let mut texts = Texts { at: texts_at, bytes: Vec::new() };
@@ -30,7 +30,7 @@ pub(super) fn compile(
         |index: usize| small(order.iter().position(|started| *started == index).unwrap_or(usize::MAX));
 
     let mut records = Vec::new();
-    put_servers(&mut records, &mut texts, &servers);
+    put_servers(&mut records, &mut texts, servers.iter().zip(arguments.iter().map(Vec::len)));
     for (channel, ends) in system.channels.iter().zip(ends) {
         texts.put(&mut records, &channel.name.value);
         let entries = u32::try_from(channel.entries.value).unwrap_or(u32::MAX);
@@ -41,7 +41,7 @@ pub(super) fn compile(
         put_long_words(&mut records, &[device.address, device.size]);
         put_words(&mut records, &[device.interrupt.unwrap_or(NO_INTERRUPT), place(device.server)]);
     }
-    for argument in servers.iter().flat_map(|server| &server.arguments) {
+    for argument in arguments.iter().flatten() {
         texts.put(&mut records, &argument.value);
     }
 
@@ -70,18 +70,26 @@ pub(super) fn compile(
     }
 }
 
-fn put_servers(records: &mut Vec<u8>, texts: &mut Texts, servers: &[&Server]) {
+/// Writes each server with the count of its arguments.
+fn put_servers<'s>(
+    records: &mut Vec<u8>,
+    texts: &mut Texts,
+    servers: impl Iterator<Item = (&'s &'s Server, usize)>,
+) {
     let mut first_argument = 0;
-    for server in servers {
+    for (server, arguments) in servers {
         texts.put(records, &server.name.value);
         texts.put(records, &server.program.value);
         let memory = server.memory.as_ref().map_or(0, |memory| memory.value);
         put_long_words(records, &[server.budget_us, server.period_us, memory]);
-        put_words(records, &[small(first_argument), small(server.arguments.len())]);
-        first_argument += server.arguments.len();
-        let (priority, most) = (server.priority, server.max_controlled_priority);
-        records.extend_from_slice(&[priority, most, server.on_fault.code(), 0]);
+        put_words(records, &[small(first_argument), small(arguments)]);
+        first_argument += arguments;
+        let (priority, most) = (server.priority.value, server.max_controlled_priority);
+        records.extend_from_slice(&[priority, most, server.on_fault.value.code(), 0]);
         put_words(records, &[server.capabilities.bits()]);
+        let host = server.host.as_ref().map(|host| host.plan);
+        put_words(records, &[host.map_or(0, |host| host.spaces), 0]);
+        put_long_words(records, &[host.map_or(0, |host| host.heap_bytes)]);
     }
 }
 

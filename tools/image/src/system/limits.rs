@@ -12,7 +12,7 @@ pub(super) fn check(system: &System) -> Result<(), Mistake> {
         let ends = channels.filter(|end| end.value == server.name.value);
         check_count(server, "channels", MAX_CHANNELS, ends)?;
         check_count(server, "devices", MAX_DEVICES, server.devices.iter())?;
-        check_arguments(server)?;
+        check_arguments(system, server)?;
     }
     Ok(())
 }
@@ -31,9 +31,9 @@ fn check_count<'s>(
 }
 
 /// Arguments are handed over one behind the other, each ended by a NUL.
-fn check_arguments(server: &Server) -> Result<(), Mistake> {
+fn check_arguments(system: &System, server: &Server) -> Result<(), Mistake> {
     let mut bytes = 0;
-    for argument in &server.arguments {
+    for argument in system.arguments_of(server) {
         if argument.value.is_empty() || argument.value.contains('\0') {
             return Err(Mistake::new("an argument is empty or has a NUL in it")
                 .at(&argument.span, "cannot be handed over"));
@@ -43,7 +43,7 @@ fn check_arguments(server: &Server) -> Result<(), Mistake> {
             return Err(Mistake::new(format!("the arguments of `{}` are too long", server.name.value))
                 .at(&argument.span, format!("with this one they have {bytes} bytes"))
                 .help(format!(
-                    "there is room for {ARGUMENT_BYTES}, counting one more behind each argument"
+                    "there is room for {ARGUMENT_BYTES}, counting one more behind each argument; a program's command is one"
                 )));
         }
     }

@@ -1,12 +1,13 @@
 //! A system description: what its tables mean, and what is refused.
 //!
 //! Read in this order: `model` (the tables and their keys), `names` (who means whom), `devices` (who owns
-//! which registers), `limits` (what fits into a server's start information), `order` (who starts first), `compile` (the form that root reads).
+//! which registers), `hosting` (hosts and their programs), `limits` (what fits into a server's start information), `order` (who starts first), `compile` (the form that root reads).
 //!
 //! Every rule has an input that breaks it, in `tests/wrong`.
 
 mod compile;
 mod devices;
+mod hosting;
 mod limits;
 mod model;
 mod names;
@@ -28,6 +29,7 @@ pub(crate) struct Checked {
 pub(crate) fn check(text: &str) -> Result<Checked, Mistake> {
     let system = System::read(text)?;
     let ends = names::check(&system)?;
+    hosting::check(&system)?;
     let devices = devices::check(&system)?;
     limits::check(&system)?;
     let order = order::check(&system)?;

@@ -1,5 +1,6 @@
 //! The tables of a description and their keys.
 
+use super::hosting::{Host, HostedProgram};
 use crate::machine::INTERRUPT_INPUTS;
 use crate::mistake::{At, Mistake, Span};
 use crate::source::{Keys, show_bytes, tables};
@@ -25,6 +26,7 @@ pub(crate) struct System {
     pub(crate) servers: Vec<Server>,
     pub(crate) devices: Vec<Device>,
     pub(crate) channels: Vec<Channel>,
+    pub(crate) programs: Vec<HostedProgram>,
 }
 
 /// One `[[server]]`.
@@ -32,7 +34,7 @@ pub(crate) struct System {
 pub(crate) struct Server {
     pub(crate) name: At<String>,
     pub(crate) program: At<String>,
-    pub(crate) priority: u8,
+    pub(crate) priority: At<u8>,
     pub(crate) max_controlled_priority: u8,
     pub(crate) budget_us: u64,
     pub(crate) period_us: u64,
@@ -40,8 +42,9 @@ pub(crate) struct Server {
     pub(crate) devices: Vec<At<String>>,
     pub(crate) capabilities: Capabilities,
     pub(crate) arguments: Vec<At<String>>,
-    pub(crate) on_fault: FaultPolicy,
+    pub(crate) on_fault: At<FaultPolicy>,
     pub(crate) after: Vec<At<String>>,
+    pub(crate) host: Option<Host>,
 }
 
 /// One `[[device]]`.
@@ -71,13 +74,16 @@ impl System {
             Mistake::new("the description cannot be read as TOML").at(&span, error.message())
         })?;
         let root = document.get_ref();
-        let top = Keys::new("the description", 0..0, root, &["system", "server", "device", "channel"])?;
+        let top =
+            Keys::new("the description", 0..0, root, &["system", "server", "device", "channel", "program"])?;
         let mut system = Self::read_head(&top)?;
         system.servers = read_all(root, "server", &Server::read)?;
         system.devices = read_all(root, "device", &Device::read)?;
         system.channels = read_all(root, "channel", &Channel::read)?;
-        let arguments = system.servers.iter().flat_map(|server| &server.arguments);
-        match arguments.clone().nth(MAX_ARGUMENTS) {
+        system.programs = read_all(root, "program", &HostedProgram::read)?;
+        let too_much =
+            system.servers.iter().flat_map(|server| system.arguments_of(server)).nth(MAX_ARGUMENTS);
+        match too_much {
             Some(first) => Err(too_many(MAX_ARGUMENTS, "argument", &first.span)),
             None => Ok(system),
         }
@@ -107,6 +113,7 @@ impl System {
             servers: Vec::new(),
             devices: Vec::new(),
             channels: Vec::new(),
+            programs: Vec::new(),
         })
     }
 }
@@ -126,7 +133,7 @@ fn too_many(most: usize, what: &str, span: &Span) -> Mistake {
 }
 
 impl Server {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "name",
         "program",
         "priority",
@@ -139,6 +146,7 @@ impl Server {
         "arguments",
         "on_fault",
         "after",
+        "host",
     ];
 
     fn read(span: Span, table: &DeTable<'_>) -> Result<Self, Mistake> {
@@ -148,15 +156,19 @@ impl Server {
         Ok(Self {
             program: keys.name("program")?.unwrap_or_else(|| name.clone()),
             priority: keys.required("priority", read_priority(&keys, "priority")?)?,
-            max_controlled_priority: read_priority(&keys, "max_controlled_priority")?.unwrap_or(0),
+            max_controlled_priority: read_priority(&keys, "max_controlled_priority")?
+                .map_or(0, |priority| priority.value),
             budget_us,
             period_us,
             memory: keys.power_of_two_bytes("memory", ARCHIVE_ALIGN)?,
             devices: keys.names("devices")?,
             capabilities: read_capabilities(&keys)?,
             arguments: keys.texts("arguments")?,
-            on_fault: keys.choice("on_fault", &FaultPolicy::ALL)?.unwrap_or(FaultPolicy::Halt),
+            on_fault: keys
+                .choice("on_fault", &FaultPolicy::ALL)?
+                .unwrap_or(At { value: FaultPolicy::Halt, span: keys.span() }),
             after: keys.names("after")?,
+            host: keys.table("host", &["spaces", "heap"])?.map(|keys| Host::read(&keys)).transpose()?,
             name,
         })
     }
@@ -167,9 +179,9 @@ fn read_capabilities(keys: &Keys<'_>) -> Result<Capabilities, Mistake> {
     Ok(given.into_iter().fold(Capabilities::default(), Capabilities::with))
 }
 
-fn read_priority(keys: &Keys<'_>, key: &str) -> Result<Option<u8>, Mistake> {
+fn read_priority(keys: &Keys<'_>, key: &str) -> Result<Option<At<u8>>, Mistake> {
     let number = keys.number(key, 0..=u64::from(u8::MAX))?;
-    Ok(number.and_then(|number| u8::try_from(number.value).ok()))
+    Ok(number.and_then(|number| Some(At { value: u8::try_from(number.value).ok()?, span: number.span })))
 }
 
 /// Budget and period; the period is the budget unless it is given (round robin).
@@ -220,7 +232,7 @@ impl Channel {
             name: keys.required("name", keys.name("name")?)?,
             from: keys.required("from", keys.name("from")?)?,
             to: keys.required("to", keys.name("to")?)?,
-            kind: keys.required("kind", keys.choice("kind", &ChannelKind::ALL)?)?,
+            kind: keys.required("kind", keys.choice("kind", &ChannelKind::ALL)?)?.value,
             entries,
         })
     }

@@ -120,7 +120,7 @@ fn root_finds_the_description_and_the_programs() {
 #[test]
 fn a_stripped_program_keeps_its_symbols() {
     let whole = fixture::program().write();
-    let stripped = programs::strip(&whole).unwrap();
+    let stripped = programs::strip(&whole, programs::Kind::Server).unwrap();
     assert!(stripped.len() + 0x1000 <= whole.len());
     let image = elf::read(&stripped).unwrap();
     assert!(image.section(".debug_info").is_none());
