@@ -76,6 +76,24 @@ define_errnos! {
     ETIMEDOUT = 110, "Timed out.";
 }
 
+/// What a waiting call that a signal ended answers inside the server; no program ever sees one (Linux's own
+/// numbers). [`crate::signal::restart`] makes of them what the program finds.
+impl Errno {
+    /// Again if the handler was set with SA_RESTART, or if no handler ran.
+    pub const ERESTARTSYS: Self = Self(512);
+    /// Again in any case.
+    pub const ERESTARTNOINTR: Self = Self(513);
+    /// Again only if no handler ran.
+    pub const ERESTARTNOHAND: Self = Self(514);
+    /// EINTR if a handler ran; else what is left of it.
+    pub const ERESTART_RESTARTBLOCK: Self = Self(516);
+
+    /// Whether it is one of these.
+    pub const fn is_restart(self) -> bool {
+        matches!(self.0, 512..=516)
+    }
+}
+
 impl Errno {
     /// The number, 1 to 4095.
     pub const fn raw(self) -> u16 {

@@ -15,7 +15,7 @@ const STACKS: u64 = SCRATCH + 0x8000;
 /// A driver with two threads; the first runs.
 fn two_threads() -> Driver {
     let mut driver = Driver::with_scratch();
-    assert_eq!(driver.clone_thread(STACKS, SCRATCH + 0x100), 2);
+    assert_eq!(driver.clone_thread(STACKS, SCRATCH + 0x100), 3);
     driver
 }
 
@@ -121,9 +121,9 @@ fn a_shared_word_is_known_by_its_page() {
 fn a_thread_that_ends_clears_its_word_and_wakes_who_joins_it() {
     let mut driver = two_threads();
     let word = SCRATCH + 0x100;
-    assert_eq!(driver.peek(word, 4), 2_u32.to_le_bytes(), "CLONE_PARENT_SETTID");
+    assert_eq!(driver.peek(word, 4), 3_u32.to_le_bytes(), "CLONE_PARENT_SETTID");
     // pthread_join waits for a shared word.
-    assert_eq!(driver.call(FUTEX, [word, 0, 2, 0, 0, 0]), None);
+    assert_eq!(driver.call(FUTEX, [word, 0, 3, 0, 0, 0]), None);
     assert_eq!(driver.call(93, [0; 6]), None);
     assert_eq!(driver.a0(), 0);
     assert_eq!(driver.peek(word, 4), [0; 4]);
@@ -139,7 +139,7 @@ fn a_robust_futex_tells_that_its_owner_died() {
     for (at, value) in [(head, entry), (head + 8, 0x20), (head + 16, 0), (entry, head)] {
         driver.poke(at, &value.to_le_bytes());
     }
-    driver.poke(word, &(0x8000_0000_u32 | 2).to_le_bytes());
+    driver.poke(word, &(0x8000_0000_u32 | 3).to_le_bytes());
     assert_eq!(driver.result(99, [head, 23, 0, 0, 0, 0]), Err(Errno::EINVAL));
     assert_eq!(driver.call(99, [head, 24, 0, 0, 0, 0]), Some(0));
     assert_eq!(driver.call(93, [0; 6]), None);

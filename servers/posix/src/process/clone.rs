@@ -1,9 +1,9 @@
-//! clone and clone3: new threads. New processes come with fork; until then they are refused by name.
+//! clone and clone3: new threads here, new processes in [`super::fork`].
 
-use super::{SpaceKey, Thread, ThreadId};
+use super::{ProcessId, Signal, SpaceKey, Thread, ThreadId};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
-use crate::host::{Exit, Host, Registers};
+use crate::host::{ContextId, Exit, Host, Registers};
 use crate::number::{low_u32, to_usize};
 use crate::server::Server;
 use crate::user::{UserPtr, UserSlice};
@@ -42,6 +42,8 @@ bitflags! {
         const CHILD_CLEARTID = 0x20_0000;
         /// Ignored since Linux 2.6.
         const DETACHED = 0x40_0000;
+        /// Namespaces of its own, of every other kind.
+        const NAMESPACES = 0x7e00_0080;
         /// Nobody may trace it.
         const UNTRACED = 0x80_0000;
         /// The tid is stored for the child.
@@ -56,12 +58,14 @@ bitflags! {
 
 /// What a new thread is to be.
 #[derive(Clone, Copy, Debug)]
-struct Request {
-    flags: CloneFlags,
-    stack: u64,
-    parent_tid: u64,
-    child_tid: u64,
-    tls: u64,
+pub(super) struct Request {
+    pub(super) flags: CloneFlags,
+    pub(super) stack: u64,
+    pub(super) parent_tid: u64,
+    pub(super) child_tid: u64,
+    pub(super) tls: u64,
+    /// Of a new process: what its parent is sent when it ends.
+    pub(super) exit_signal: Option<Signal>,
 }
 
 /// Linux's `struct clone_args`, first version.
@@ -94,7 +98,8 @@ pub fn clone<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Fl
         return Err(Errno::EINVAL);
     }
     let [_, stack, parent_tid, child_tid, tls, _] = arguments.words();
-    create(server, &Request { flags, stack, parent_tid, child_tid, tls })
+    let exit_signal = Signal::new(arguments.word(0) & CSIGNAL);
+    create(server, &Request { flags, stack, parent_tid, child_tid, tls, exit_signal })
 }
 
 /// clone3(2).
@@ -134,60 +139,85 @@ pub fn clone3<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<F
     let stack = UserSlice::new(given.stack, given.stack_size).map_err(|_| Errno::EINVAL)?;
     let stack = stack.address() + stack.bytes();
     let CloneArguments { parent_tid, child_tid, tls, .. } = given;
-    create(server, &Request { flags, stack, parent_tid, child_tid, tls })
+    let exit_signal = Signal::new(given.exit_signal);
+    create(server, &Request { flags, stack, parent_tid, child_tid, tls, exit_signal })
 }
 
 fn create<H: Host>(server: &mut Server<H>, request: &Request) -> Result<Flow, Errno> {
     let flags = request.flags;
     let wrong = flags.contains(CloneFlags::NEWNS | CloneFlags::FS)
         || (flags.contains(CloneFlags::THREAD) && !flags.contains(CloneFlags::SIGHAND))
-        || (flags.contains(CloneFlags::SIGHAND) && !flags.contains(CloneFlags::VM));
+        || (flags.contains(CloneFlags::SIGHAND) && !flags.contains(CloneFlags::VM))
+        // As a kernel that was built without them.
+        || flags.intersects(CloneFlags::NAMESPACES | CloneFlags::NEWNS);
     if wrong {
         return Err(Errno::EINVAL);
     }
-    if !flags.contains(CloneFlags::THREAD | CloneFlags::FILES | CloneFlags::FS) {
-        // Processes, and threads with files or a directory of their own, are not there yet.
+    if flags.contains(CloneFlags::PIDFD) {
+        // Descriptors of processes are not there.
         return Err(Errno::ENOSYS);
     }
+    let tid = if flags.contains(CloneFlags::THREAD) {
+        if !flags.contains(CloneFlags::FILES | CloneFlags::FS) {
+            // Threads with files or a directory of their own are not there.
+            return Err(Errno::ENOSYS);
+        }
+        new_thread(server, request)?
+    } else {
+        super::fork::fork(server, request)?
+    };
+    Ok(if server.thread()?.vforked.is_some() { Flow::Wait } else { Flow::Woke(u64::from(tid)) })
+}
+
+fn new_thread<H: Host>(server: &mut Server<H>, request: &Request) -> Result<u32, Errno> {
     let current = server.current()?;
     let context = server.free_contexts.pop().ok_or(Errno::EAGAIN)?;
-    let parent = server.thread()?;
-    let (parent_context, name, mask) = (parent.context, parent.name, parent.mask);
-    let registers = child_registers(server.host.registers(parent_context), request);
-    let child = Thread {
-        tid: super::Pid(0),
-        process: current.process,
-        context,
-        exit: Exit::Full,
-        call: None,
-        clear_child_tid: if flags.contains(CloneFlags::CHILD_CLEARTID) { request.child_tid } else { 0 },
-        robust_list: 0,
-        mask,
-        name,
-    };
+    let child = server.thread()?.child(current.process, context, request);
     let Some((thread, tid)) = server.add_thread(child) else {
         server.free_contexts.push(context);
         return Err(Errno::EAGAIN);
     };
-    let space = server.spaces.get(current.space).ok_or(Errno::ESRCH)?.space.id;
-    server.host.set_space(context, space);
-    server.host.set_registers(context, &registers);
-    server.host.copy_vectors(parent_context, context);
-    server.tell_identity(thread);
-    store_tids(server, current.space, request, tid);
+    server.prepare_child(thread, context, current.space, request)?;
+    store_tid(server, current.space, request.child_tid_now(), tid);
+    store_tid(server, current.space, request.parent_tid_now(), tid);
     server.ready.push(thread);
-    Ok(Flow::Woke(u64::from(tid)))
+    Ok(tid)
 }
 
-/// Linux ignores that the words cannot be written.
-fn store_tids<H: Host>(server: &mut Server<H>, space: SpaceKey, request: &Request, tid: u32) {
-    for (flag, address) in
-        [(CloneFlags::PARENT_SETTID, request.parent_tid), (CloneFlags::CHILD_SETTID, request.child_tid)]
-    {
-        if request.flags.contains(flag)
-            && let Ok(pointer) = UserPtr::new(address)
-        {
-            let _ = server.view_of(space).and_then(|mut view| view.write(pointer, &tid));
+/// Stores a tid in the acting thread's space; Linux ignores that the word cannot be written.
+pub(super) fn store_tid<H: Host>(server: &mut Server<H>, space: SpaceKey, address: Option<u64>, tid: u32) {
+    if let Some(pointer) = address.and_then(|address| UserPtr::new(address).ok()) {
+        let _ = server.view_of(space).and_then(|mut view| view.write(pointer, &tid));
+    }
+}
+
+impl Request {
+    /// Where the tid goes in the parent's memory.
+    pub(super) fn parent_tid_now(&self) -> Option<u64> {
+        self.flags.contains(CloneFlags::PARENT_SETTID).then_some(self.parent_tid)
+    }
+
+    /// Where the tid goes in the child's memory.
+    pub(super) fn child_tid_now(&self) -> Option<u64> {
+        self.flags.contains(CloneFlags::CHILD_SETTID).then_some(self.child_tid)
+    }
+}
+
+impl Thread {
+    /// The thread that a clone by this one makes, without a number.
+    pub(super) fn child(&self, process: ProcessId, context: ContextId, request: &Request) -> Self {
+        let clears = request.flags.contains(CloneFlags::CHILD_CLEARTID);
+        Self {
+            tid: super::Pid(0),
+            process,
+            context,
+            exit: Exit::Full,
+            call: None,
+            clear_child_tid: if clears { request.child_tid } else { 0 },
+            robust_list: 0,
+            mask: self.mask,
+            name: self.name,
+            vforked: None,
         }
     }
 }
@@ -212,6 +242,24 @@ fn child_registers(mut registers: Registers, request: &Request) -> Registers {
 }
 
 impl<H: Host> Server<H> {
+    /// Gives a new thread's context what the acting thread has.
+    pub(super) fn prepare_child(
+        &mut self,
+        thread: ThreadId,
+        context: ContextId,
+        space: SpaceKey,
+        request: &Request,
+    ) -> Result<(), Errno> {
+        let parent = self.thread()?.context;
+        let registers = child_registers(self.host.registers(parent), request);
+        let space = self.spaces.get(space).ok_or(Errno::ESRCH)?.space.id;
+        self.host.set_space(context, space);
+        self.host.set_registers(context, &registers);
+        self.host.copy_vectors(parent, context);
+        self.tell_identity(thread);
+        Ok(())
+    }
+
     /// Adds a thread to the process that it names; gives it a tid. `None` when a table is full.
     pub(super) fn add_thread(&mut self, thread: Thread) -> Option<(ThreadId, u32)> {
         let process = thread.process;

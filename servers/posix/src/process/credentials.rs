@@ -1,5 +1,6 @@
-//! Users, groups, umask: root's, until there is somebody else.
+//! Users, groups, umask, and the calls that ask for them; [`super::users`] has those that change them.
 
+use super::capability::Capabilities;
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
@@ -17,6 +18,8 @@ pub struct Credentials {
     pub group: Triple,
     /// Supplementary groups.
     pub groups: Vec<u32>,
+    /// What is left of root's power.
+    pub capabilities: Capabilities,
 }
 
 /// Real, effective and saved number.

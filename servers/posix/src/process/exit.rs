@@ -1,12 +1,13 @@
 //! The end of threads and processes.
 
-use super::{Pid, Process, ProcessId, Signal, SpaceKey, Status, ThreadId};
+use super::numbers::Owner;
+use super::{Process, ProcessId, Signal, SpaceKey, Status, ThreadId};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::host::Host;
 use crate::memory::space::View;
 use crate::number::low_u32;
-use crate::server::{Current, Event, Server};
+use crate::server::{Current, Server};
 use crate::user::UserPtr;
 
 /// exit(2): the end of one thread.
@@ -40,29 +41,22 @@ impl<H: Host> Server<H> {
         }
     }
 
-    /// Ends every thread of a process and gives back what it had.
+    /// Ends every thread of a process, gives back what it had, and tells its parent.
     pub fn end_process(&mut self, process: ProcessId, status: Status) {
         while let Some(thread) = self.processes.get(process).and_then(|record| record.threads.last().copied())
         {
             self.end_thread(thread);
         }
-        let Some(record) = self.processes.get_mut(process) else { return };
+        let Some(record) = self.processes.get_mut(process).filter(|record| record.status.is_none()) else {
+            return;
+        };
         record.status = Some(status);
-        let (pid, parent, space, files) = (record.pid, record.parent, record.space, record.files);
+        let (space, files) = (record.space, record.files);
         self.leave_files(files);
         self.release_space(space);
-        if parent.is_none() {
-            self.events.push_back(Event::Ended(pid, status));
-            self.reap(process, pid);
-        }
-    }
-
-    /// Forgets a process that ended and whose status somebody took.
-    fn reap(&mut self, process: ProcessId, pid: Pid) {
-        if let Some(record) = self.processes.remove(process) {
-            self.waits.destroy(record.changed, &mut self.ready);
-            self.numbers.release(pid);
-        }
+        self.release_vforker(process);
+        self.give_children_away(process);
+        self.tell_end(process);
     }
 
     /// Ends one thread: its wait is called off, its futexes are told, its context is free.
@@ -71,11 +65,14 @@ impl<H: Host> Server<H> {
         let Some(record) = self.threads.remove(thread) else { return };
         self.ready.remove(thread);
         self.free_contexts.push(record.context);
+        if let Some(child) = record.vforked.and_then(|child| self.processes.get_mut(child)) {
+            child.vforker = None;
+        }
         if let Some(process) = self.processes.get_mut(record.process) {
             process.threads.retain(|other| *other != thread);
             if process.pid == record.tid {
                 // The process keeps its number until it is reaped.
-                self.numbers.set(record.tid, None);
+                self.numbers.set(record.tid, Owner::Process(record.process));
             } else {
                 self.numbers.release(record.tid);
             }
@@ -90,7 +87,7 @@ impl<H: Host> Server<H> {
     }
 
     /// Robust futexes and clear_child_tid: what Linux does in mm_release, in the ending thread's space.
-    fn leave_futexes(&mut self, thread: ThreadId) {
+    pub(crate) fn leave_futexes(&mut self, thread: ThreadId) {
         let Some(record) = self.threads.get(thread) else { return };
         let (context, quiet) = (record.context, record.robust_list == 0 && record.clear_child_tid == 0);
         let Some(space) = self.process_of(thread).map(|process| process.space).filter(|_| !quiet) else {

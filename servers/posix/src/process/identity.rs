@@ -1,13 +1,11 @@
 //! Who a thread is: pids, names, and the addresses that it registers.
 
 use super::credentials::Credentials;
-use super::{Thread, ThreadId};
+use super::{ProcessId, Thread, ThreadId};
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::{Host, Identity};
-use crate::number::low_u32;
 use crate::server::Server;
-use crate::user::UserSlice;
 
 /// getpid(2).
 pub fn getpid<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<u64, Errno> {
@@ -19,10 +17,9 @@ pub fn gettid<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<u64, Errn
     Ok(u64::from(server.thread()?.tid.0))
 }
 
-/// getppid(2): 0 for a program that the server itself started.
+/// getppid(2): init's for a program that the server itself started, and for an orphan.
 pub fn getppid<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<u64, Errno> {
-    let parent = server.process()?.parent.and_then(|parent| server.processes.get(parent));
-    Ok(parent.map_or(0, |parent| u64::from(parent.pid.0)))
+    Ok(u64::from(server.parent_number(server.process()?).0))
 }
 
 /// set_tid_address(2).
@@ -32,50 +29,25 @@ pub fn set_tid_address<H: Host>(server: &mut Server<H>, arguments: Arguments) ->
     Ok(u64::from(thread.tid.0))
 }
 
-const PR_SET_PDEATHSIG: u32 = 1;
-const PR_GET_PDEATHSIG: u32 = 2;
-const PR_GET_DUMPABLE: u32 = 3;
-const PR_SET_NAME: u32 = 15;
-const PR_GET_NAME: u32 = 16;
-const PR_GET_SECUREBITS: u32 = 27;
-const PR_GET_NO_NEW_PRIVS: u32 = 39;
-const NAME_BYTES: u64 = 16;
-
-/// prctl(2): names; EINVAL for what is not there, as Linux answers unknown options.
-pub fn prctl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    match low_u32(arguments.word(0)) {
-        PR_SET_NAME => {
-            let mut text = alloc::vec::Vec::new();
-            let result = server.view()?.read_string(arguments.word(1), 15, &mut text);
-            // A longer name is cut, not refused.
-            result.or_else(|error| if error == Errno::ENAMETOOLONG { Ok(()) } else { Err(error) })?;
-            server.thread_mut()?.name = Thread::name_of(&text);
-            Ok(0)
-        }
-        PR_GET_NAME => {
-            let name = server.thread()?.name;
-            server.view()?.write_bytes(&name, UserSlice::new(arguments.word(1), NAME_BYTES)?)?;
-            Ok(0)
-        }
-        PR_GET_DUMPABLE => Ok(1),
-        PR_GET_SECUREBITS | PR_GET_NO_NEW_PRIVS => Ok(0),
-        // Named so that strace readers see that they are known: no parent's death to be told of yet.
-        PR_SET_PDEATHSIG | PR_GET_PDEATHSIG => Err(Errno::EINVAL),
-        _ => Err(Errno::EINVAL),
-    }
-}
-
 impl<H: Host> Server<H> {
+    /// As [`Server::tell_identity`], for every thread of a process.
+    pub(crate) fn tell_identities(&mut self, process: ProcessId) {
+        for number in 0.. {
+            let thread = self.processes.get(process).and_then(|record| record.threads.get(number));
+            let Some(thread) = thread.copied() else { break };
+            self.tell_identity(thread);
+        }
+    }
+
     /// Tells the host what a thread's leaf handlers answer: after its start and every change.
     pub(crate) fn tell_identity(&mut self, id: ThreadId) {
         let Some(thread) = self.threads.get(id) else { return };
         let Some(process) = self.processes.get(thread.process) else { return };
-        let parent = process.parent.and_then(|parent| self.processes.get(parent));
         let Credentials { user, group, .. } = &process.credentials;
         let identity = Identity {
             pid: process.pid.0,
             tid: thread.tid.0,
-            parent: parent.map_or(0, |parent| parent.pid.0),
+            parent: self.parent_number(process).0,
             user: user.real,
             effective_user: user.effective,
             group: group.real,

@@ -1,11 +1,10 @@
 //! Resource limits (prlimit64) and what they are at a program's start.
 
-use super::{Pid, ProcessId};
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
 use crate::memory::space::MemoryLimits;
-use crate::number::{index, low_i32, low_u32};
+use crate::number::{index, low_u32};
 use crate::server::Server;
 use crate::user::UserPtr;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -66,6 +65,16 @@ impl Limits {
         self.soft(FILES)
     }
 
+    /// What holds for processes and threads of a user.
+    pub fn processes(&self) -> u64 {
+        self.soft(PROCESSES)
+    }
+
+    /// What holds for signals that wait.
+    pub fn signals(&self) -> u64 {
+        self.soft(SIGNALS)
+    }
+
     /// What holds for memory.
     pub fn memory(&self) -> MemoryLimits {
         MemoryLimits { space: self.soft(SPACE), data: self.soft(DATA), stack: self.soft(STACK) }
@@ -84,7 +93,7 @@ impl Limits {
 
 /// prlimit64(2).
 pub fn prlimit64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let target = target(server, low_i32(arguments.word(0)))?;
+    let target = server.process_argument(arguments.word(0))?;
     let kind = index(low_u32(arguments.word(1)));
     let (new, old) = (UserPtr::<Limit>::optional(arguments.word(2)), UserPtr::optional(arguments.word(3)));
     let new = match new? {
@@ -110,13 +119,4 @@ pub fn prlimit64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
         server.view()?.write(pointer, &before)?;
     }
     Ok(0)
-}
-
-fn target<H: Host>(server: &Server<H>, pid: i32) -> Result<ProcessId, Errno> {
-    if pid == 0 {
-        return Ok(server.current()?.process);
-    }
-    let pid = Pid(u32::try_from(pid).map_err(|_| Errno::ESRCH)?);
-    let thread = server.numbers.thread(pid).and_then(|thread| server.threads.get(thread));
-    thread.map(|thread| thread.process).ok_or(Errno::ESRCH)
 }

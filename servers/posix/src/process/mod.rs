@@ -1,17 +1,25 @@
 //! Processes and threads as data: who they are, what they share, how they begin and end.
 
+pub mod capability;
 pub mod clone;
 pub mod credentials;
 pub mod exit;
+pub mod family;
 pub mod fault;
+pub mod fork;
+pub mod group;
 pub mod identity;
 pub mod limits;
 pub mod mask;
 pub mod numbers;
+pub mod prctl;
 pub mod robust;
 pub mod schedule;
 pub mod start;
 pub mod system;
+pub mod usage;
+pub mod users;
+pub mod wait;
 
 #[cfg(test)]
 mod tests;
@@ -63,6 +71,8 @@ pub struct Thread {
     pub mask: u64,
     /// Its name (prctl PR_SET_NAME), ended by zeros.
     pub name: [u8; 16],
+    /// The child of its vfork that it waits for.
+    pub vforked: Option<ProcessId>,
 }
 
 /// A hosted process.
@@ -70,8 +80,26 @@ pub struct Thread {
 pub struct Process {
     /// What getpid says: the tid of its first thread.
     pub pid: Pid,
-    /// Who gets its exit status.
+    /// Who gets its exit status; init, which is the server, if there is none.
     pub parent: Option<ProcessId>,
+    /// Who began it.
+    pub origin: Origin,
+    /// Its children, dead ones that nobody waited for among them, in the order of their birth.
+    pub children: Vec<ProcessId>,
+    /// The number of its group; one use of it in [`numbers::Numbers`].
+    pub group: Pid,
+    /// The number of its session; one use of it in [`numbers::Numbers`].
+    pub session: Pid,
+    /// What its parent is sent when it ends.
+    pub exit_signal: Option<Signal>,
+    /// What it is sent when its parent ends (PR_SET_PDEATHSIG).
+    pub parent_death: Option<Signal>,
+    /// Whether it adopts the orphans among its descendants (PR_SET_CHILD_SUBREAPER).
+    pub adopts: Adopts,
+    /// Whether it has executed a program since it was born.
+    pub executed: Executed,
+    /// The thread that waits for it to let go of its memory (CLONE_VFORK).
+    pub vforker: Option<ThreadId>,
     /// Its address space.
     pub space: SpaceKey,
     /// Its descriptors and its working directory.
@@ -88,10 +116,54 @@ pub struct Process {
     pub executable: Vec<u8>,
     /// Processor time of threads that ended, and up to the last switch of those that live.
     pub cpu_ns: u64,
+    /// Processor time of the children that were waited for, and of theirs.
+    pub children_cpu_ns: u64,
     /// How it ended, once its last thread is gone.
     pub status: Option<Status>,
-    /// Threads wait here for others to end; for wait4 and execve.
+    /// What a wait for it would report beside its end, and did not yet.
+    pub change: Option<Change>,
+    /// Its threads wait here: for children to change, for the child of a vfork.
     pub changed: QueueId,
+    /// What personality says it is.
+    pub personality: u32,
+    /// PR_SET_NO_NEW_PRIVS: 0 or 1.
+    pub no_new_privileges: u64,
+}
+
+/// Who began a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The server: its end is told outside.
+    Server,
+    /// A process.
+    Fork,
+}
+
+/// Whether a process adopts orphans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopts {
+    /// It does not.
+    No,
+    /// It does.
+    Descendants,
+}
+
+/// Whether a process has executed a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executed {
+    /// It has the program that its parent had.
+    No,
+    /// It has its own; its parent cannot change its group any more.
+    Yes,
+}
+
+/// What wait4 reports of a living process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A signal stopped it.
+    Stopped(Signal),
+    /// SIGCONT let it go on.
+    Continued,
 }
 
 /// How a process ended.
@@ -118,6 +190,14 @@ impl Status {
 pub struct Signal(pub u8);
 
 impl Signal {
+    /// The signal of a number; `None` for 0 and above 64.
+    pub const fn new(number: u64) -> Option<Self> {
+        if number == 0 || number > 64 {
+            return None;
+        }
+        Some(Self(number.to_le_bytes()[0]))
+    }
+
     /// Illegal instruction.
     pub const SIGILL: Self = Self(4);
     /// Break point.
@@ -130,4 +210,8 @@ impl Signal {
     pub const SIGKILL: Self = Self(9);
     /// Bad address.
     pub const SIGSEGV: Self = Self(11);
+    /// A child changed.
+    pub const SIGCHLD: Self = Self(17);
+    /// A stopped process goes on.
+    pub const SIGCONT: Self = Self(18);
 }

@@ -2,7 +2,7 @@
 
 use super::credentials::Credentials;
 use super::limits::Limits;
-use super::{Pid, Process, Thread};
+use super::{Adopts, Executed, Origin, Pid, Process, Signal, Thread};
 use crate::Errno;
 use crate::file::place::{Holdings, Place};
 use crate::host::{Exit, Host};
@@ -41,6 +41,15 @@ impl<H: Host> Server<H> {
         let process = Process {
             pid: Pid(0),
             parent: None,
+            origin: Origin::Server,
+            children: Vec::new(),
+            group: Pid(0),
+            session: Pid(0),
+            exit_signal: Some(Signal::SIGCHLD),
+            parent_death: None,
+            adopts: Adopts::No,
+            executed: Executed::Yes,
+            vforker: None,
             space: prepared.space,
             files,
             threads: Vec::new(),
@@ -49,8 +58,12 @@ impl<H: Host> Server<H> {
             umask: 0o022,
             executable: prepared.executable,
             cpu_ns: 0,
+            children_cpu_ns: 0,
             status: None,
+            change: None,
             changed,
+            personality: 0,
+            no_new_privileges: 0,
         };
         let created = self.processes.insert(process).and_then(|process| {
             let thread = Thread {
@@ -63,6 +76,7 @@ impl<H: Host> Server<H> {
                 robust_list: 0,
                 mask: 0,
                 name: prepared.name,
+                vforked: None,
             };
             let added = self.add_thread(thread);
             if added.is_none() {
@@ -77,7 +91,9 @@ impl<H: Host> Server<H> {
             return Err(Errno::EAGAIN);
         };
         if let Some(process) = self.processes.get_mut(process) {
-            process.pid = Pid(tid);
+            (process.pid, process.group, process.session) = (Pid(tid), Pid(tid), Pid(tid));
+            self.numbers.join(Pid(tid));
+            self.numbers.join(Pid(tid));
         }
         self.host.set_space(context, id);
         self.host.set_registers(context, &prepared.registers);

@@ -7,12 +7,14 @@ use super::stack::{Facts, Strings};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::file::path::LastLink;
+use crate::file::place::Descend;
 use crate::file::tree::{Content, NodeId, ROOT};
 use crate::host::{Exit, Host, Registers};
 use crate::memory::object::Source;
 use crate::memory::space::Space;
 use crate::process::credentials::Credentials;
-use crate::process::{Signal, SpaceKey, Thread};
+use crate::process::numbers::Owner;
+use crate::process::{Executed, Signal, SpaceKey, Thread};
 use crate::server::{Server, SharedSpace};
 use crate::user::UserPtr;
 use alloc::vec::Vec;
@@ -215,22 +217,30 @@ impl<H: Host> Server<H> {
             self.end_thread(thread);
         }
         let Prepared { space, registers, executable, name } = prepared;
+        // A table that a CLONE_FILES shares stays with the others.
+        let files = self.descend_files(current.process, Descend::Copy)?;
+        let shared = core::mem::replace(&mut self.process_mut()?.files, files);
+        self.leave_files(shared);
+        let descriptors = files.descriptors;
+        // As the end of the thread, as far as the old space is concerned.
+        self.leave_futexes(current.thread);
         let thread = self.thread_mut()?;
         (thread.name, thread.exit) = (name, Exit::Full);
         let context = thread.context;
-        // They lie in the old space, which no other thread uses any more.
+        // They lay in the old space.
         (thread.clear_child_tid, thread.robust_list) = (0, 0);
         let pid = self.process()?.pid;
         let thread = self.thread_mut()?;
         let tid = core::mem::replace(&mut thread.tid, pid);
         if tid != pid {
             self.numbers.release(tid);
-            self.numbers.set(pid, Some(current.thread));
+            self.numbers.set(pid, Owner::Thread(current.thread));
         }
         let process = self.process_mut()?;
         let old = core::mem::replace(&mut process.space, space);
         process.executable = executable;
-        let descriptors = process.files.descriptors;
+        process.executed = Executed::Yes;
+        process.credentials.follow_execve();
         self.files.close_on_exec(descriptors);
         let id = self.spaces.get(space).ok_or(Errno::ESRCH)?.space.id;
         self.host.set_space(context, id);
@@ -241,6 +251,7 @@ impl<H: Host> Server<H> {
         self.acting = None;
         self.make_current(current.thread);
         self.release_space(old);
+        self.release_vforker(current.process);
         Ok(Flow::Replaced)
     }
 }

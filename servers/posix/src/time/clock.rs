@@ -3,7 +3,7 @@
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
-use crate::number::{low_i32, low_u32};
+use crate::number::low_i32;
 use crate::server::Server;
 use crate::user::UserPtr;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -136,32 +136,5 @@ pub fn gettimeofday<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Re
     if let Some(zone) = UserPtr::<[u32; 2]>::optional(arguments.word(1))? {
         view.write(zone, &[0, 0])?;
     }
-    Ok(0)
-}
-
-/// times(2): ticks of a hundredth of a second.
-pub fn times<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    const TICK_NS: u64 = SECOND_NS / 100;
-    let used = server.clock(ClockId::ProcessTime)? / TICK_NS;
-    if let Some(pointer) = UserPtr::<[u64; 4]>::optional(arguments.word(0))? {
-        server.view()?.write(pointer, &[used, 0, 0, 0])?;
-    }
-    Ok(server.host.monotonic_ns() / TICK_NS)
-}
-
-/// getrusage(2).
-pub fn getrusage<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    const SELF: i32 = 0;
-    const CHILDREN: i32 = -1;
-    const THREAD: i32 = 1;
-    let used = match low_u32(arguments.word(0)).cast_signed() {
-        SELF | THREAD => server.clock(ClockId::ProcessTime)?,
-        CHILDREN => 0,
-        _ => return Err(Errno::EINVAL),
-    };
-    let mut usage = [0_u64; 18];
-    let [seconds, microseconds, ..] = &mut usage;
-    (*seconds, *microseconds) = (used / SECOND_NS, used % SECOND_NS / 1000);
-    server.view()?.write(UserPtr::new(arguments.word(1))?, &usage)?;
     Ok(0)
 }

@@ -2,7 +2,7 @@
 
 use crate::Errno;
 use crate::host::Exit;
-use crate::process::numbers::Numbers;
+use crate::process::numbers::{Numbers, Owner};
 use crate::process::schedule::Next;
 use crate::process::{Pid, Signal, Status, ThreadId};
 use crate::server::Event;
@@ -13,8 +13,8 @@ use crate::testing::driver::{Driver, SCRATCH};
 fn numbers_go_round_and_are_not_given_out_twice() {
     let mut numbers = Numbers::default();
     let thread = ThreadId::new(3);
-    assert_eq!(numbers.take(thread), Some(Pid(1)));
-    for expected in 2..32_768 {
+    assert_eq!(numbers.take(thread), Some(Pid(2)), "the first is init's");
+    for expected in 3..32_768 {
         assert_eq!(numbers.take(thread), Some(Pid(expected)));
     }
     assert_eq!(numbers.take(thread), None);
@@ -22,8 +22,11 @@ fn numbers_go_round_and_are_not_given_out_twice() {
     numbers.release(Pid(700));
     numbers.release(Pid(900));
     assert_eq!(numbers.take(thread), Some(Pid(700)));
-    numbers.set(Pid(700), None);
+    numbers.set(Pid(700), Owner::Nobody);
     assert_eq!(numbers.thread(Pid(700)), None);
+    numbers.join(Pid(900));
+    assert_eq!(numbers.take(thread), None, "a group is called so");
+    numbers.leave(Pid(900));
     assert_eq!(numbers.take(thread), Some(Pid(900)));
     assert_eq!(numbers.take(thread), None, "low numbers are kept");
     assert_eq!(numbers.thread(Pid(900)), Some(thread));
@@ -32,9 +35,9 @@ fn numbers_go_round_and_are_not_given_out_twice() {
 #[test]
 fn a_program_knows_who_it_is() {
     let mut driver = Driver::with_scratch();
-    assert_eq!(driver.call(172, [0; 6]), Some(1));
-    assert_eq!(driver.call(178, [0; 6]), Some(1));
-    assert_eq!(driver.call(173, [0; 6]), Some(0));
+    assert_eq!(driver.call(172, [0; 6]), Some(2));
+    assert_eq!(driver.call(178, [0; 6]), Some(2));
+    assert_eq!(driver.call(173, [0; 6]), Some(1));
     for call in 174..=177 {
         assert_eq!(driver.call(call, [0; 6]), Some(0));
     }
@@ -59,7 +62,7 @@ fn limits_are_told_and_changed() {
     driver.poke(SCRATCH + 8, &1_u64.to_le_bytes());
     assert_eq!(driver.result(261, [0, 3, SCRATCH, 0, 0, 0]), Err(Errno::EINVAL));
     driver.poke(SCRATCH + 8, &9_u64.to_le_bytes());
-    assert_eq!(driver.call(261, [1, 7, SCRATCH, 0, 0, 0]), Some(0));
+    assert_eq!(driver.call(261, [2, 7, SCRATCH, 0, 0, 0]), Some(0));
     assert_eq!(driver.result(23, [0; 6]), Err(Errno::EMFILE), "RLIMIT_NOFILE of 2");
 }
 
@@ -78,8 +81,8 @@ fn a_thread_begins_where_clone_returns_with_its_own_stack_and_pointer() {
     assert_eq!((registers.general[3], registers.general[2]), (SCRATCH + 0x8000, 0x7000));
     assert_eq!(registers.general[12..=20], [0; 9]);
     assert_eq!((registers.general[11], registers.general[21], registers.general[31]), (11, 21, 31));
-    assert_eq!(driver.call(178, [0; 6]), Some(2));
-    assert_eq!(driver.call(172, [0; 6]), Some(1));
+    assert_eq!(driver.call(178, [0; 6]), Some(3));
+    assert_eq!(driver.call(172, [0; 6]), Some(2));
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn clone_refuses_what_linux_refuses_and_what_is_not_there() {
         (0x800, Errno::EINVAL),
         (0x2_0200, Errno::EINVAL),
         (0x10_1000, Errno::EINVAL),
-        (0x11, Errno::ENOSYS),
+        (0x211, Errno::ENOSYS),
     ] {
         assert_eq!(driver.result(220, [flags, 0, 0, 0, 0, 0]), Err(error), "{flags:#x}");
     }
@@ -113,7 +116,7 @@ fn clone_refuses_what_linux_refuses_and_what_is_not_there() {
     assert_eq!(clone3(with(0, 0x3d_0f11), 88), Err(Errno::EINVAL));
     assert_eq!(clone3(with(4, 17), 88), Err(Errno::EINVAL));
     assert_eq!(clone3(with(6, 0), 88), Err(Errno::EINVAL));
-    assert_eq!(clone3(good, 88), Ok(2));
+    assert_eq!(clone3(good, 88), Ok(3));
     driver.call(124, [0; 6]);
     let context = driver.context().unwrap();
     assert_eq!(driver.server().host.context(context).registers.general[3], SCRATCH + 0x5000);
@@ -140,16 +143,16 @@ fn the_last_threads_end_and_exit_group_end_the_process() {
     driver.call(93, [1, 0, 0, 0, 0, 0]);
     assert!(driver.server().events.is_empty());
     driver.call(93, [0x1ff, 0, 0, 0, 0, 0]);
-    assert_eq!(driver.server().events.pop_front(), Some(Event::Ended(Pid(1), Status::Exited(255))));
+    assert_eq!(driver.server().events.pop_front(), Some(Event::Ended(Pid(2), Status::Exited(255))));
     assert_eq!(driver.next, Next::Finished);
     let mut driver = Driver::with_scratch();
     driver.clone_thread(SCRATCH + 0x8000, SCRATCH);
     driver.call(94, [7, 0, 0, 0, 0, 0]);
-    assert_eq!(driver.server().events.pop_front(), Some(Event::Ended(Pid(1), Status::Exited(7))));
+    assert_eq!(driver.server().events.pop_front(), Some(Event::Ended(Pid(2), Status::Exited(7))));
     assert_eq!(driver.next, Next::Finished);
     let mut driver = Driver::with_scratch();
     driver.server().kill_current(Signal::SIGSEGV);
-    assert_eq!(driver.server().events.pop_front(), Some(Event::Ended(Pid(1), Status::Killed(Signal(11)))));
+    assert_eq!(driver.server().events.pop_front(), Some(Event::Ended(Pid(2), Status::Killed(Signal(11)))));
     assert_eq!(Status::Killed(Signal(11)).shell_code(), 139);
 }
 
@@ -166,6 +169,6 @@ fn a_process_killed_in_its_waits_leaves_nothing() {
     assert_eq!(driver.next, Next::Finished);
     assert_eq!(driver.server().waits.in_use(), before - 1, "the process's own queue went too");
     driver.start("/bin/program").unwrap();
-    assert_eq!(driver.call(172, [0; 6]), Some(3));
+    assert_eq!(driver.call(172, [0; 6]), Some(4));
     assert_eq!(driver.call(63, [0, 0, 0, 0, 0, 0]), Some(0));
 }

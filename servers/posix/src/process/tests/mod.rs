@@ -1,4 +1,5 @@
 //! Threads and processes.
 
+mod children;
 mod life;
 mod running;

@@ -57,12 +57,12 @@ fn execve_leaves_one_thread_with_the_processs_number() {
     driver.poke(SCRATCH, b"/bin/program\0");
     driver.clone_thread(SCRATCH + 0x8000, SCRATCH + 0x100);
     assert_eq!(driver.call(98, [SCRATCH + 0x200, 128, 0, 0, 0, 0]), None);
-    assert_eq!(driver.call(178, [0; 6]), Some(2));
+    assert_eq!(driver.call(178, [0; 6]), Some(3));
     assert_eq!(driver.call(221, [SCRATCH, 0, 0, 0, 0, 0]), None);
-    assert_eq!((driver.call(178, [0; 6]), driver.call(172, [0; 6])), (Some(1), Some(1)));
+    assert_eq!((driver.call(178, [0; 6]), driver.call(172, [0; 6])), (Some(2), Some(2)));
     let context = driver.context().unwrap();
     let server = driver.server();
-    assert_eq!(server.host.context(context).identity.tid, 1);
+    assert_eq!(server.host.context(context).identity.tid, 2);
     assert_eq!((server.threads.len(), server.waits.in_use()), (1, waits));
     driver.call(94, [0; 6]);
     assert_eq!(driver.next, Next::Finished);
@@ -112,7 +112,7 @@ fn faults_are_resolved_or_end_the_program() {
     ] {
         let mut driver = Driver::with_scratch();
         assert_eq!(driver.posix.faulted(fault), Next::Finished, "{fault:?}");
-        let ended = Event::Ended(Pid(1), Status::Killed(Signal(signal)));
+        let ended = Event::Ended(Pid(2), Status::Killed(Signal(signal)));
         assert_eq!(driver.server().events.pop_front(), Some(ended), "{fault:?}");
     }
 }
@@ -124,7 +124,7 @@ fn leaf_handlers_are_told_who_a_thread_is() {
     driver.call(124, [0; 6]);
     let context = driver.context().unwrap();
     let identity = driver.server().host.context(context).identity;
-    assert_eq!((identity.pid, identity.tid, identity.parent, identity.user), (1, 2, 0, 0));
+    assert_eq!((identity.pid, identity.tid, identity.parent, identity.user), (2, 3, 1, 0));
 }
 
 #[test]
