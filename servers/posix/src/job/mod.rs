@@ -12,7 +12,7 @@ mod tests;
 
 use crate::file::cpio::{self, Damaged};
 use crate::process::Pid;
-use abi::control::RecordError;
+use abi::control::{Command, RecordError};
 use abi::job::{Line, MEMBER};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -67,6 +67,8 @@ pub enum JobError {
     NoText,
     /// A program, counted from 1, has no arguments, not even its name.
     NoName(usize),
+    /// A command of the description, counted from 1, is not well encoded.
+    Command(usize),
 }
 
 impl fmt::Display for JobError {
@@ -76,6 +78,7 @@ impl fmt::Display for JobError {
             Self::Line(line, why) => write!(f, "line {line} of the job: {why}"),
             Self::NoText => f.write_str("the job is no text"),
             Self::NoName(program) => write!(f, "program {program} of the job has no name"),
+            Self::Command(program) => write!(f, "the command of program {program} is not well encoded"),
         }
     }
 }
@@ -98,15 +101,24 @@ impl Jobs {
         }
     }
 
-    /// The programs that a description asks for: each argument of the form `program=PATH argument …` is one, words
-    /// being parted by spaces; all of them run together.
-    pub fn of_description<'a>(arguments: impl Iterator<Item = &'a str>) -> Self {
-        let words = |line: &'a str| line.split_ascii_whitespace().map(|word| word.as_bytes().to_vec());
-        let program = |line| Program { arguments: words(line).collect(), ..Program::default() };
-        let lines = arguments.filter_map(|argument| argument.strip_prefix("program="));
-        let group: Vec<_> = lines.map(program).filter(|program| !program.arguments.is_empty()).collect();
+    /// The programs that a description asks for: each argument that is a [`Command`] is one, and all of them run
+    /// together.
+    ///
+    /// # Errors
+    /// A command is not well encoded, or has no name.
+    pub fn of_description<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Self, JobError> {
+        let mut group = Vec::new();
+        for (words, number) in arguments.filter_map(Command::words).zip(1..) {
+            let words = words.map(|word| Some(word?.plain_bytes().collect()));
+            let arguments: Option<Vec<Vec<u8>>> = words.collect();
+            let arguments = arguments.ok_or(JobError::Command(number))?;
+            if arguments.first().is_none_or(Vec::is_empty) {
+                return Err(JobError::NoName(number));
+            }
+            group.push(Program { arguments, ..Program::default() });
+        }
         let waiting = if group.is_empty() { VecDeque::new() } else { VecDeque::from([group]) };
-        Self { waiting, ..Self::default() }
+        Ok(Self { waiting, ..Self::default() })
     }
 
     /// Reads a job's text.

@@ -63,11 +63,15 @@ fn what_is_no_job_is_refused_with_its_place() {
 
 #[test]
 fn a_description_starts_its_programs_together() {
-    let jobs = Jobs::of_description(["program=/bin/one a  b", "loud", "program=two"].into_iter());
+    let of = |arguments: &[&str]| Jobs::of_description(arguments.iter().copied());
+    let jobs = of(&["program=/bin/one a%20 b", "loud", "program=two  "]).unwrap();
     let group = &jobs.waiting[0];
-    assert_eq!(group[0].arguments, [b"/bin/one".to_vec(), b"a".to_vec(), b"b".to_vec()]);
+    assert_eq!(group[0].arguments, [b"/bin/one".to_vec(), b"a ".to_vec(), b"b".to_vec()]);
+    assert_eq!(group[1].arguments, [b"two".to_vec(), b"".to_vec(), b"".to_vec()]);
     assert_eq!((group.len(), jobs.waiting.len()), (2, 1));
-    assert!(Jobs::of_description(["program= "].into_iter()).waiting.is_empty());
+    assert!(of(&["loud"]).unwrap().waiting.is_empty());
+    assert_eq!(of(&["program=one", "program="]).unwrap_err(), JobError::NoName(2));
+    assert_eq!(of(&["program=one %2"]).unwrap_err(), JobError::Command(1));
 }
 
 #[test]
