@@ -1,6 +1,9 @@
-//! The POSIX server's program: for now it looks at all that root gave it, says so, and ends the system.
+//! The POSIX server's program: everything between the library and the machine is in `target`.
 
 #![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(target_os = "none")]
+extern crate alloc;
 
 #[cfg(target_os = "none")]
 mod target;

@@ -95,7 +95,7 @@ fn measure_all(stage: &mut Stage, console: &mut Console) -> Outcome {
         begin(&house, context, "switch", call::YIELD);
     }
     // The other one is in its call, and comes back from it.
-    house.register(other, PC).set(CODE + YIELDING_CALL);
+    house.register(other, PC).set(CODE + YIELDING_CALL + 4);
     house.own(own::NUMBER).set(one);
     house.own(own::OTHER_NUMBER).set(other);
     house.own(own::OTHER_CONTEXT).set(CONTEXTS + (other << CONTEXT_BITS));

@@ -17,7 +17,7 @@ pub const TABLE_ENTRIES: usize = 512;
 pub struct TableEntry {
     /// Address of the code that the dispatch jumps to: a leaf, `bixi_host_call` or `bixi_host_full_call`.
     pub entry: u64,
-    /// For the latter two the handler: an `extern "C" fn` of `$a0` to `$a7`, whose result goes to `$a0`.
+    /// For the latter two the handler, as [`super::Answer`] says.
     pub handler: u64,
 }
 
@@ -33,8 +33,8 @@ pub struct Block {
     pub table: u64,
     /// One past the stack, which is empty at every entry but that of the host's own faults.
     pub stack: u64,
-    /// Not 0: a call that is answered does not go back to its program, the host's `attention` is asked first.
-    pub attention: u64,
+    /// What handlers find in `$a6`.
+    pub state: u64,
     /// The handler of numbers that the table does not have.
     pub unknown: u64,
     /// What leaves answer for the current context: see [`crate::host_leaves!`].

@@ -135,12 +135,14 @@ pub fn fix_up(pc: u64) -> Option<u64> {
     let copy = (bixi_host_copy as *const ()).expose_provenance() as u64;
     let zero = (bixi_host_zero as *const ()).expose_provenance() as u64;
     let load = (bixi_host_load_word as *const ()).expose_provenance() as u64;
+    let (vector_file, vector_end, vector_failed) = super::vector::FAULTS;
     let table = [
         (copy, bixi_host_copy_bytes as Code, bixi_host_copy_bytes as Code),
         (address(bixi_host_copy_bytes), bixi_host_copy_end, bixi_host_copy_end),
         (zero, bixi_host_zero_bytes, bixi_host_zero_bytes),
         (address(bixi_host_zero_bytes), bixi_host_zero_end, bixi_host_zero_end),
         (load, bixi_host_word_failed, bixi_host_word_failed),
+        (address(vector_file), vector_end, vector_failed),
     ];
     let found = table.into_iter().find(|(start, end, _)| (*start..address(*end)).contains(&pc));
     found.map(|(_, _, go_on)| address(go_on))

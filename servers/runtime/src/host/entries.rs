@@ -3,12 +3,37 @@
 //! | a call by | registers saved | instructions of the host |
 //! | --- | --- | --- |
 //! | a leaf | none; it uses `$t0` to `$t2` alone | 6 to it, 5 behind it |
-//! | `bixi_host_call` | what compiled code may destroy | 6, then 20 to the handler and 22 behind it |
+//! | `bixi_host_call` | what compiled code may destroy | 6, then 18 to the handler and 23 behind it |
 //! | `bixi_host_full_call` | all that a program keeps | 11 more |
 //!
-//! What is saved goes to the current context's [`registers`](abi::context::Context::registers). A handler that
-//! cannot answer at once, or has other work for its core, sets `attention` in the block: then the program's
-//! callee-saved registers go to its context too, and the host's `attention` function says what is [`Next`].
+//! What is saved goes to the current context's [`registers`](abi::context::Context::registers), with the call's own pc.
+//! A handler's [`Answer`] says whether the program goes on behind the call at once, or the host's `attention`
+//! function is asked what is [`Next`].
+
+/// What a handler answers: an `extern "C" fn` that finds the program's `$a0` to `$a5` in place, [`super::Block::state`]
+/// in `$a6` and the call's number in `$a7`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Answer {
+    /// The program's `$a0`, when it goes on.
+    pub value: u64,
+    /// [`Answer::GOES_ON`], [`Answer::KEEP`], or anything else for [`Answer::FORGET`].
+    pub attention: u64,
+}
+
+impl Answer {
+    /// The program goes on behind its call.
+    pub const GOES_ON: u64 = 0;
+    /// `attention` is asked, and the program's other registers go to the current context before.
+    pub const KEEP: u64 = 1;
+    /// `attention` is asked, and nothing is written to any context: it was replaced, or is nobody's.
+    pub const FORGET: u64 = 2;
+
+    /// The program goes on with this result.
+    pub const fn now(value: u64) -> Self {
+        Self { value, attention: Self::GOES_ON }
+    }
+}
 
 /// How a host goes on: what its `fault`, `interrupted` and `attention` functions answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +44,7 @@ pub struct Next {
 }
 
 impl Next {
-    /// Goes back from a system call: all that Linux keeps comes from the context, with `$a0` as its result, and the
-    /// pc is the call's.
+    /// Goes back from a system call: all that Linux keeps comes from the context, `$a0` and where to go on too.
     pub const fn minimal() -> Self {
         Self { how: 0, switch_to: 0 }
     }
@@ -44,7 +68,7 @@ impl Next {
 /// Makes the entries of a host, once in its program.
 ///
 /// - `fault`, `interrupted`: `extern "C" fn() -> Next`, the program's registers being in the current context;
-/// - `attention`: `extern "C" fn(result: u64) -> Next`, after a call whose handler answered `result`;
+/// - `attention`: `extern "C" fn(value: u64, attention: u64) -> Next`, after a handler's [`Answer`];
 /// - `resolve`: `extern "C" fn(pc, address, access, cause) -> u64`, for a fault of the host's own in a program's
 ///   memory: `pc` to try again, or where to go on ([`crate::host::copy::fix_up`]);
 /// - `refused`: `extern "C" fn(info: u64) -> !`, when the kernel refused Switch or EnterFull.
@@ -69,31 +93,22 @@ macro_rules! host_entries {
             "ori $t2, $zero, {entries}",
             "bgeu $a7, $t2, bixi_host_unknown",
             "ld.d $t2, $t0, {table}",
-            "alsl.d $t2, $a7, $t2, 4",
-            "ld.d $t2, $t2, {entry}",
+            "alsl.d $t3, $a7, $t2, 4",
+            "ld.d $t2, $t3, {entry}",
             "jirl $zero, $t2, 0",
 
             // A leaf's end: its result is in `$a0`.
             ".globl bixi_host_leaf_done",
             "bixi_host_leaf_done:",
-            "ld.d $t2, $t0, {attention_word}",
-            "bnez $t2, 1f",
+            "move $t2, $zero",
+            "move $t3, $zero",
             "addi.d $t1, $t1, 4",
             "b bixi_host_enter",
-            "1:",
-            "ld.d $t2, $t0, {context}",
-            "bixi_host_save",
-            "move $tp, $t0",
-            "ld.d $sp, $tp, {stack}",
-            "b bixi_host_attention",
 
+            // The block has its handler where an entry of the table has one.
             "bixi_host_unknown:",
-            "ld.d $t2, $t0, {context}",
-            "bixi_host_save",
-            "move $tp, $t0",
-            "ld.d $sp, $tp, {stack}",
-            "ld.d $t1, $tp, {unknown}",
-            "b 2f",
+            "addi.d $t3, $t0, {unknown}",
+            "b bixi_host_call",
 
             ".globl bixi_host_full_call",
             "bixi_host_full_call:",
@@ -107,21 +122,19 @@ macro_rules! host_entries {
             "bixi_host_save",
             "move $tp, $t0",
             "ld.d $sp, $tp, {stack}",
-            "ld.d $t1, $tp, {table}",
-            "alsl.d $t1, $a7, $t1, 4",
-            "ld.d $t1, $t1, {handler}",
-            "2:",
+            "ld.d $t1, $t3, {handler}",
+            "ld.d $a6, $tp, {state}",
             "jirl $ra, $t1, 0",
-            "ld.d $t0, $tp, {attention_word}",
             "ld.d $t2, $tp, {context}",
-            "bnez $t0, bixi_host_attention",
+            "bnez $a1, bixi_host_attention",
             // Back from a call with the result in `$a0`, from the context in `$t2`.
             "bixi_host_return:",
             "ld.d $t1, $t2, 0",
+            "addi.d $t1, $t1, 4",
+            "bixi_host_return_to:",
             ".irp number, 1,2,3,5,6,7,8,9,10,11",
             "ld.d $r\\number, $t2, 8 * \\number",
             ".endr",
-            "addi.d $t1, $t1, 4",
             ".irp number, 14,15,16,17,18,19,20",
             "move $r\\number, $zero",
             ".endr",
@@ -130,11 +143,14 @@ macro_rules! host_entries {
             "bixi_host_enter:",
             "break 0",
 
-            // The result is in `$a0`, the callee-saved registers are the program's; `$t2` is its context.
+            // The answer is in `$a0` and `$a1`, the callee-saved registers are the program's; `$t2` is its context.
             "bixi_host_attention:",
+            "addi.d $t0, $a1, -{keep}",
+            "bnez $t0, 1f",
             ".irp number, 21,22,23,24,25,26,27,28,29,30,31",
             "st.d $r\\number, $t2, 8 * \\number",
             ".endr",
+            "1:",
             "bl {attention}",
             // As `$a0` says, after a Switch to `$a1` if that is not 0.
             ".globl bixi_host_next",
@@ -148,7 +164,8 @@ macro_rules! host_entries {
             ".irp number, 4,21,22,23,24,25,26,27,28,29,30,31",
             "ld.d $r\\number, $t2, 8 * \\number",
             ".endr",
-            "b bixi_host_return",
+            "ld.d $t1, $t2, 0",
+            "b bixi_host_return_to",
             "4:",
             "move $s8, $a0",
             "move $a0, $a1",
@@ -211,8 +228,10 @@ macro_rules! host_entries {
             table = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, table),
             context = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, context),
             stack = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, stack),
-            attention_word = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, attention),
-            unknown = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, unknown),
+            state = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, state),
+            unknown = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, unknown)
+                - core::mem::offset_of!($crate::host::TableEntry, handler),
+            keep = const $crate::host::Answer::KEEP,
             entry = const core::mem::offset_of!($crate::host::TableEntry, entry),
             handler = const core::mem::offset_of!($crate::host::TableEntry, handler),
             switch = const $crate::abi::Syscall::Switch.raw(),

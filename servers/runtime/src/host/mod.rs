@@ -7,15 +7,18 @@
 //! how the program goes on.
 //!
 //! Reading order: [`header`] (how a host begins, made by [`crate::host_main!`]), [`block`], [`entries`] (assembly,
-//! made by [`crate::host_entries!`]), [`calls`], [`copy`]. Exactly
-//! one `break` stands in a host's text, in [`entries`]: it is Enter (C-24).
+//! made by [`crate::host_entries!`]), [`calls`], [`copy`] and `vector` (a program's memory and unit), [`frame`]
+//! (pages of the host's own). Exactly one `break` stands in a host's text, in [`entries`]: it is Enter (C-24).
 
 pub mod block;
 pub mod calls;
 pub mod copy;
 pub mod entries;
+pub mod frame;
 pub mod header;
+#[cfg(target_arch = "loongarch64")]
+pub mod vector;
 
 pub use abi::context::{Context, Width};
 pub use block::{Block, TableEntry};
-pub use entries::Next;
+pub use entries::{Answer, Next};

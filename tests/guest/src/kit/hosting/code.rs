@@ -10,7 +10,7 @@ use core::mem::offset_of;
 
 use abi::{CPtr, UPPER_HALF_START};
 use runtime::host::block::{BLOCK, Block};
-use runtime::host::{Context, Next, calls, copy};
+use runtime::host::{Answer, Context, Next, calls, copy};
 use runtime::message::info;
 use runtime::stubs::{Endpoint, Notification};
 use runtime::trap::{NO_WORDS, thread_pointer};
@@ -38,6 +38,7 @@ core::arch::global_asm!(
     ".globl bixi_guest_yield",
     "bixi_guest_yield:",
     "ld.d $t2, $t0, {context}",
+    "addi.d $t1, $t1, 4",
     "st.d $t1, $t2, 0",
     ".irp number, 1,2,3,4,5,6,7,8,9,10,11,21,22,23,24,25,26,27,28,29,30,31",
     "st.d $r\\number, $t2, 8 * \\number",
@@ -169,8 +170,8 @@ fn set_own_word(index: usize, value: u64) {
 }
 
 /// A compiled handler that does nothing.
-pub(crate) extern "C" fn nothing() -> u64 {
-    PID
+pub(crate) extern "C" fn nothing() -> Answer {
+    Answer::now(PID)
 }
 
 /// Where [`nothing`] is in the upper half.
@@ -179,17 +180,9 @@ pub(crate) fn nothing_address() -> u64 {
 }
 
 /// A handler that leaves the answer to the director.
-pub(crate) extern "C" fn tell(_: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, number: u64) -> u64 {
+pub(crate) extern "C" fn tell(_: u64, _: u64, _: u64, _: u64, _: u64, _: u64, _: u64, number: u64) -> Answer {
     set_own_word(own::LAST_CALL, number);
-    set_attention(1);
-    0
-}
-
-fn set_attention(value: u64) {
-    let at = thread_pointer() + (BLOCK + offset_of!(Block, attention)) as u64;
-    let at: *mut u64 = core::ptr::with_exposed_provenance_mut(usize::try_from(at).unwrap_or(0));
-    // SAFETY: as in `own_word`.
-    unsafe { at.write_volatile(value) }
+    Answer { value: 0, attention: Answer::KEEP }
 }
 
 extern "C" fn fault() -> Next {
@@ -216,8 +209,7 @@ extern "C" fn interrupted() -> Next {
     converse(report::INTERRUPTED, 0)
 }
 
-extern "C" fn attention(_: u64) -> Next {
-    set_attention(0);
+extern "C" fn attention(_: u64, _: u64) -> Next {
     converse(report::CALL, own_word(own::LAST_CALL))
 }
 
@@ -268,6 +260,8 @@ fn next(how: u64) -> Next {
     } else if how & 2 != 0 {
         Next::full_with_vectors()
     } else {
+        // Behind the call.
+        skip_instruction();
         Next::minimal()
     }
 }

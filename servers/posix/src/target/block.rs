@@ -1,0 +1,114 @@
+//! The per-core block and the contexts frame, as this thread sees them.
+//!
+//! Invariant: the block names the context that is current at the kernel, and its identity; both change together in
+//! [`super::contexts`].
+
+use core::mem::offset_of;
+
+use abi::context::{CONTEXT_BITS, Context};
+use abi::upper::CONTEXTS;
+use posix::host::ContextId;
+use runtime::host::block::{BLOCK, Block};
+use runtime::trap::thread_pointer;
+
+/// Reads a word of the server's own memory that assembly or the kernel writes too.
+///
+/// # Safety
+/// `address` is mapped, aligned, and no Rust object.
+unsafe fn load(address: u64) -> u64 {
+    let word: *const u64 = core::ptr::with_exposed_provenance(usize::try_from(address).unwrap_or(0));
+    // SAFETY: as the caller promises.
+    unsafe { word.read_volatile() }
+}
+
+/// The same for writing.
+///
+/// # Safety
+/// As [`load`].
+unsafe fn store(address: u64, value: u64) {
+    let word: *mut u64 = core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0));
+    // SAFETY: as the caller promises.
+    unsafe { word.write_volatile(value) }
+}
+
+/// A word of the block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockWord(usize);
+
+impl BlockWord {
+    /// The current context's address.
+    pub(super) const CONTEXT: Self = Self(offset_of!(Block, context));
+    /// The table of calls.
+    pub(super) const TABLE: Self = Self(offset_of!(Block, table));
+    /// One past the stack.
+    pub(super) const STACK: Self = Self(offset_of!(Block, stack));
+    /// What handlers find in `$a6`.
+    pub(super) const STATE: Self = Self(offset_of!(Block, state));
+    /// The handler of numbers beyond the table.
+    pub(super) const UNKNOWN: Self = Self(offset_of!(Block, unknown));
+    /// What leaves answer.
+    pub(super) const IDENTITY: Self = Self(offset_of!(Block, identity));
+
+    fn address(self) -> u64 {
+        thread_pointer() + (BLOCK + self.0) as u64
+    }
+
+    pub(super) fn get(self) -> u64 {
+        // SAFETY: the block lies in this thread's IPC buffer, which root maps for the server's whole life.
+        unsafe { load(self.address()) }
+    }
+
+    pub(super) fn set(self, value: u64) {
+        // SAFETY: as in `get`.
+        unsafe { store(self.address(), value) }
+    }
+}
+
+/// A word of a context.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ContextWord(usize);
+
+impl ContextWord {
+    /// The pc.
+    pub(super) const PC: Self = Self::register(0);
+    /// ESTAT of the last fault.
+    pub(super) const CAUSE: Self = Self(offset_of!(Context, cause));
+    /// BADV of the last fault.
+    pub(super) const FAULT_ADDRESS: Self = Self(offset_of!(Context, fault_address));
+    /// BADI of the last fault.
+    pub(super) const FAULT_INSTRUCTION: Self = Self(offset_of!(Context, fault_instruction));
+    /// Whether the unit's registers are newer.
+    pub(super) const VECTOR_LIVE: Self = Self(offset_of!(Context, vector_live));
+    /// The width that was used so far.
+    pub(super) const WIDTH: Self = Self(offset_of!(Context, width));
+    /// The words that are all of the vector state: condition flags, fcsr, registers.
+    pub(super) const VECTOR_STATE: [(usize, usize); 2] =
+        [(offset_of!(Context, fcc), 2), (offset_of!(Context, vector), 128)];
+
+    /// A general register, 0 to 31; 0 is the pc.
+    pub(super) const fn register(number: usize) -> Self {
+        Self(offset_of!(Context, registers) + 8 * number)
+    }
+
+    /// The word at an offset that is a multiple of 8 and in the context.
+    pub(super) const fn at(offset: usize) -> Self {
+        Self(offset)
+    }
+
+    /// Its value in a context, which the frame has: the library names no others (C-20).
+    pub(super) fn get(self, context: ContextId) -> u64 {
+        // SAFETY: the contexts frame is mapped for the server's whole life.
+        unsafe { load(context_address(context) + self.0 as u64) }
+    }
+
+    /// Sets it.
+    pub(super) fn set(self, context: ContextId, value: u64) {
+        // SAFETY: as in `get`.
+        unsafe { store(context_address(context) + self.0 as u64, value) }
+    }
+}
+
+/// Where a context lies.
+pub(super) fn context_address(context: ContextId) -> u64 {
+    CONTEXTS + (u64::from(context.0) << CONTEXT_BITS)
+}

@@ -1,0 +1,117 @@
+//! The windows and the page tables: what the server knows of memory that is not its own (C-41, C-44, C-45).
+
+use abi::boot_info::SlotRange;
+use abi::mapping::{Access, MAX_ENTRIES, MapEntry as KernelEntry, WINDOWS};
+use abi::upper::{HostInfo, Mapped};
+use abi::{CPtr, Error, PAGE_BYTES};
+use arrayvec::ArrayVec;
+use posix::host::{MapEntry, MapReason, MapStop, PageRights, WindowPage};
+use runtime::host::frame;
+use runtime::mapping::{give_tables, map_list, map_one};
+use runtime::memory::DEPTH;
+use runtime::stubs::{CNode, VSpace};
+
+use super::bug;
+
+/// The windows in the linear map, and the page tables that no space has yet.
+#[derive(Debug)]
+pub(super) struct Frames {
+    windows: [Mapped; WINDOWS],
+    tables: SlotRange,
+}
+
+impl Frames {
+    pub(super) fn new(info: &HostInfo) -> Self {
+        Self { windows: info.windows, tables: info.tables }
+    }
+
+    /// Where a page lies in the linear map. The library names pages of the windows alone.
+    fn address(&self, page: WindowPage) -> u64 {
+        let window = self.windows.get(usize::from(page.slot));
+        match window.filter(|window| page.page < window.bytes / PAGE_BYTES) {
+            Some(window) => window.address + page.page * PAGE_BYTES,
+            None => bug(format_args!("window {} has no page {}", page.slot, page.page)),
+        }
+    }
+
+    pub(super) fn zero(&self, page: WindowPage) {
+        // SAFETY: the page is the server's to write, and no Rust object.
+        unsafe { frame::zero(self.address(page)) }
+    }
+
+    pub(super) fn copy(&self, from: WindowPage, to: WindowPage) {
+        // SAFETY: as in `zero`.
+        unsafe { frame::copy(self.address(to), self.address(from)) }
+    }
+
+    pub(super) fn read(&self, page: WindowPage, offset: usize, into: &mut [u8]) {
+        let from = self.within(page, offset, into.len());
+        // SAFETY: within a page of the window; programs may write it meanwhile, on no other core.
+        unsafe { core::ptr::copy_nonoverlapping(from, into.as_mut_ptr(), into.len()) }
+    }
+
+    pub(super) fn write(&self, page: WindowPage, offset: usize, from: &[u8]) {
+        let to = self.within(page, offset, from.len());
+        // SAFETY: as in `read`.
+        unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) }
+    }
+
+    fn within(&self, page: WindowPage, offset: usize, bytes: usize) -> *mut u8 {
+        let end = offset.checked_add(bytes).and_then(|end| u64::try_from(end).ok());
+        if end.is_none_or(|end| end > PAGE_BYTES) {
+            bug(format_args!("{bytes} bytes from byte {offset} on are not in a page"));
+        }
+        let address = self.address(page) + offset as u64;
+        core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
+    }
+
+    /// Gives tables to a space; answers how many there were.
+    pub(super) fn give(&mut self, space: VSpace, tables: u32) -> u32 {
+        let count = u64::from(tables).min(self.tables.end - self.tables.start);
+        let root = CNode(CPtr(abi::server::slot::CNODE));
+        if let Err(refusal) = give_tables(space, root, self.tables.start, DEPTH, count) {
+            bug(format_args!("giving {count} page tables: {refusal}"));
+        }
+        self.tables.start += count;
+        u32::try_from(count).unwrap_or(0)
+    }
+}
+
+/// Carries entries out.
+pub(super) fn map_many(space: VSpace, entries: &[MapEntry]) -> Result<(), MapStop> {
+    let outcome = match entries {
+        [] => return Ok(()),
+        [entry] => map_one(space, in_the_kernels_form(entry)).map_err(|refusal| (0, refusal)),
+        _ => {
+            let list: ArrayVec<KernelEntry, MAX_ENTRIES> =
+                entries.iter().take(MAX_ENTRIES).map(in_the_kernels_form).collect();
+            map_list(space, &list).map_err(|refusal| (refusal.argument, refusal))
+        }
+    };
+    outcome.map_err(|(done, refusal)| match refusal.error {
+        Error::NeedTable => {
+            MapStop { done: usize::try_from(done).unwrap_or(0), reason: MapReason::NeedTable }
+        }
+        _ => bug(format_args!("mapping: {refusal}")),
+    })
+}
+
+fn in_the_kernels_form(entry: &MapEntry) -> KernelEntry {
+    // The library's entries are at most as long as the kernel's.
+    let count = |pages: u64| u16::try_from(pages).unwrap_or(u16::MAX);
+    match entry {
+        MapEntry::Map { pages, first, rights } => {
+            KernelEntry::map(pages.start.0, count(pages.pages()), access(*rights), first.slot, first.page)
+        }
+        MapEntry::Unmap { pages } => KernelEntry::unmap(pages.start.0, count(pages.pages())),
+    }
+}
+
+const fn access(rights: PageRights) -> Access {
+    match (rights.contains(PageRights::WRITE), rights.contains(PageRights::EXECUTE)) {
+        (false, false) => Access::READ,
+        (true, false) => Access::READ_WRITE,
+        (false, true) => Access::READ_EXECUTE,
+        (true, true) => Access::READ_WRITE_EXECUTE,
+    }
+}

@@ -1,0 +1,251 @@
+//! The machine under the library: `posix::host::Host` for the kernel's Host object.
+
+use abi::control::Record;
+use abi::upper::HostInfo;
+use posix::host::{
+    ContextId, CopyStop, Exit, Host, Identity, Input, MapEntry, MapStop, Registers, SpaceId, Stream,
+    WindowPage,
+};
+use runtime::host::Next;
+use runtime::host::copy::{self, Remaining};
+use runtime::log::SerialLine;
+use runtime::server::Server;
+use runtime::stubs::Notification;
+
+use super::bug;
+use super::clock::Clock;
+use super::console::{InputRing, Output};
+use super::contexts::Contexts;
+use super::frames::{Frames, map_many};
+
+/// Everything that the library reaches the machine by.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub(super) contexts: Contexts,
+    pub(super) output: Output,
+    pub(super) input: Option<InputRing>,
+    pub(super) clock: Clock,
+    frames: Frames,
+    own: Notification,
+    seed: Option<[u8; 32]>,
+    capabilities: u64,
+}
+
+impl Machine {
+    /// The machine that root describes.
+    pub(super) fn new(server: &Server, info: &HostInfo) -> Self {
+        let own = Notification(abi::CPtr(abi::server::slot::NOTIFICATION));
+        let Some(output) = Output::of_server(server, own) else {
+            bug(format_args!("there is no channel to the console"))
+        };
+        let host = runtime::stubs::Host(abi::CPtr(info.host_slot));
+        let contexts = usize::try_from(info.contexts).unwrap_or(0);
+        Self {
+            contexts: Contexts::new(host, info.spaces, contexts),
+            output,
+            input: InputRing::of_server(server),
+            clock: Clock::new(server.timer_hz(), info),
+            frames: Frames::new(info),
+            own,
+            seed: seed(info),
+            capabilities: super::capabilities::of_machine(),
+        }
+    }
+
+    /// What has happened since the last look, without waiting.
+    pub(super) fn poll(&mut self) -> u64 {
+        match self.own.poll() {
+            Ok(badges) => badges | core::mem::take(&mut self.output.met),
+            Err(refusal) => bug(format_args!("looking for news: {refusal}")),
+        }
+    }
+
+    /// What has happened, once something has.
+    pub(super) fn wait(&mut self) -> u64 {
+        if self.output.met != 0 {
+            return self.poll();
+        }
+        match self.own.wait() {
+            Ok(badges) => badges,
+            Err(refusal) => bug(format_args!("waiting for news: {refusal}")),
+        }
+    }
+
+    /// How the current context is entered.
+    pub(super) fn entering(&mut self, context: ContextId, exit: Exit) -> Next {
+        if self.output.met != 0 {
+            // News that came while the server waited for the console: before the program's first instruction.
+            self.clock.ring_now();
+        }
+        self.contexts.entering(context, exit)
+    }
+
+    fn line(&mut self, line: SerialLine, text: core::fmt::Arguments<'_>) {
+        self.output.line(line, text);
+        if self.output.met != 0 {
+            self.clock.ring_now();
+        }
+    }
+}
+
+/// 32 bytes out of those that the machine gave, if they are so many.
+fn seed(info: &HostInfo) -> Option<[u8; 32]> {
+    let given = usize::try_from(info.seed_bytes).ok().and_then(|bytes| info.seed.get(..bytes))?;
+    let mut seed = [0; 32];
+    if given.len() < seed.len() {
+        return None;
+    }
+    for piece in given.chunks(seed.len()) {
+        for (place, byte) in seed.iter_mut().zip(piece) {
+            *place ^= byte;
+        }
+    }
+    Some(seed)
+}
+
+/// A copy's end as the library counts it.
+fn stopped(result: Result<(), Remaining>, bytes: usize) -> Result<(), CopyStop> {
+    result.map_err(|Remaining(left)| CopyStop {
+        done: bytes.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX)),
+    })
+}
+
+/// A word that was read, which has 32 bits.
+fn word(result: Result<u64, Remaining>) -> Result<u32, CopyStop> {
+    result.map(posix::number::low_u32).map_err(|_| CopyStop { done: 0 })
+}
+
+impl Host for Machine {
+    fn copy_in(&mut self, from: u64, into: &mut [u8]) -> Result<(), CopyStop> {
+        let to = into.as_mut_ptr().expose_provenance() as u64;
+        // SAFETY: the library checked that the program's range ends below 2^47 (C-29); the other one is `into`.
+        stopped(unsafe { copy::copy(to, from, into.len() as u64) }, into.len())
+    }
+
+    fn copy_out(&mut self, from: &[u8], to: u64) -> Result<(), CopyStop> {
+        let address = from.as_ptr().expose_provenance() as u64;
+        // SAFETY: as in `copy_in`.
+        stopped(unsafe { copy::copy(to, address, from.len() as u64) }, from.len())
+    }
+
+    fn zero_out(&mut self, to: u64, bytes: usize) -> Result<(), CopyStop> {
+        // SAFETY: as in `copy_in`.
+        stopped(unsafe { copy::zero(to, bytes as u64) }, bytes)
+    }
+
+    fn compare_exchange(&mut self, at: u64, old: u32, new: u32) -> Result<u32, CopyStop> {
+        // SAFETY: as in `copy_in`; the library checked the alignment.
+        word(unsafe { copy::compare_exchange(at, u64::from(old), u64::from(new)) })
+    }
+
+    fn load_word(&mut self, at: u64) -> Result<u32, CopyStop> {
+        // SAFETY: as in `compare_exchange`.
+        word(unsafe { copy::load_word(at) })
+    }
+
+    fn zero_frame(&mut self, frame: WindowPage) {
+        self.frames.zero(frame);
+    }
+
+    fn copy_frame(&mut self, from: WindowPage, to: WindowPage) {
+        self.frames.copy(from, to);
+    }
+
+    fn read_frame(&mut self, frame: WindowPage, offset: usize, into: &mut [u8]) {
+        self.frames.read(frame, offset, into);
+    }
+
+    fn write_frame(&mut self, frame: WindowPage, offset: usize, from: &[u8]) {
+        self.frames.write(frame, offset, from);
+    }
+
+    fn map_many(&mut self, space: SpaceId, entries: &[MapEntry]) -> Result<(), MapStop> {
+        map_many(self.contexts.space(space), entries)
+    }
+
+    fn give_tables(&mut self, space: SpaceId, tables: u32) -> u32 {
+        self.frames.give(self.contexts.space(space), tables)
+    }
+
+    fn take_tables(&mut self, _space: SpaceId) {
+        // A space keeps its stock: spaces are used again, the last one first.
+    }
+
+    fn set_space(&mut self, context: ContextId, space: SpaceId) {
+        self.contexts.set_space(context, space);
+    }
+
+    fn set_identity(&mut self, context: ContextId, identity: &Identity) {
+        self.contexts.set_identity(context, identity);
+    }
+
+    fn switch(&mut self, context: ContextId) {
+        self.contexts.switch(context);
+    }
+
+    fn registers(&mut self, context: ContextId) -> Registers {
+        Contexts::registers(context)
+    }
+
+    fn set_registers(&mut self, context: ContextId, registers: &Registers) {
+        Contexts::set_registers(context, registers);
+    }
+
+    fn set_result(&mut self, context: ContextId, result: u64) {
+        Contexts::set_result(context, result);
+    }
+
+    fn clear_vectors(&mut self, context: ContextId) {
+        self.contexts.clear_vectors(context);
+    }
+
+    fn copy_vectors(&mut self, from: ContextId, to: ContextId) {
+        self.contexts.copy_vectors(from, to);
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    fn realtime_offset_ns(&self) -> u64 {
+        self.clock.realtime_offset_ns()
+    }
+
+    fn arm_alarm(&mut self, at_ns: u64) {
+        self.clock.arm(at_ns);
+    }
+
+    fn random_seed(&mut self) -> Option<[u8; 32]> {
+        self.seed.take()
+    }
+
+    fn hardware_capabilities(&self) -> u64 {
+        self.capabilities
+    }
+
+    fn stream_room(&self, _stream: Stream) -> usize {
+        self.output.room()
+    }
+
+    fn write_stream(&mut self, stream: Stream, bytes: &[u8]) -> usize {
+        self.output.write(stream, bytes)
+    }
+
+    fn peek_input(&mut self, into: &mut [u8]) -> Input {
+        self.input.as_mut().map_or(Input::End, |input| input.peek(into))
+    }
+
+    fn take_input(&mut self, bytes: usize) {
+        if let Some(input) = &mut self.input {
+            input.take(bytes);
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>) {
+        self.line(SerialLine::Control, format_args!("{record}"));
+    }
+
+    fn log(&mut self, line: &str) {
+        self.line(SerialLine::Log, format_args!("{line}"));
+    }
+}

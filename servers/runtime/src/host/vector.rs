@@ -1,0 +1,180 @@
+//! The vector file: the one place of a host with floating-point and vector instructions (C-30).
+//!
+//! The unit is the current context's while its host runs, so these routines move the program's own registers, straight
+//! to its memory and back, in the form of Linux's signal frames: 32 registers of the width, the condition flags a
+//! byte each, FCSR0 (uapi/asm/sigcontext.h). A unit that is not enabled is enabled by the trap, with the context's state.
+//! They may fault in the program's memory as those of [`super::copy`], and use `$a0`, `$a1` and `$t0` to `$t2`.
+
+#![cfg_attr(
+    target_arch = "loongarch64",
+    expect(unsafe_code, reason = "every register of the unit, in assembly")
+)]
+
+use super::copy::Remaining;
+use abi::context::Width;
+
+/// Bits of FCSR0 that a program may set: enables 4:0, rounding 9:8, flags 20:16, cause 28:24. TM (bit 6) is not one.
+const FCSR_MASK: u64 = 0x1f1f_031f;
+/// Where FCSR0's cause begins; its bits stand in the order of the enables.
+const CAUSE_SHIFT: u32 = 24;
+/// How many enables and causes there are.
+const CAUSES: u32 = 5;
+
+/// Bytes of a width's registers.
+const fn register_bytes(width: Width) -> usize {
+    32 * 8 * width.lanes()
+}
+
+/// Bytes of a record: registers, condition flags, FCSR0.
+pub const fn record_bytes(width: Width) -> usize {
+    register_bytes(width) + 8 + 4
+}
+
+macro_rules! each_register {
+    ($instruction:literal, $bytes:literal) => {
+        concat!(
+            ".irp number, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n",
+            $instruction,
+            ", $a0, ",
+            $bytes,
+            " * \\number\n",
+            ".endr\n"
+        )
+    };
+}
+
+core::arch::global_asm!(
+    ".pushsection .text.bixi_host_vector, \"ax\", @progbits",
+    ".globl bixi_vector_file",
+    "bixi_vector_file:",
+    // fn(record) -> failed.
+    "bixi_vector_save_fp:",
+    each_register!("fst.d $f\\number", "8"),
+    "addi.d $a0, $a0, {fp}",
+    "b 1f",
+    "bixi_vector_save_lsx:",
+    each_register!("vst $vr\\number", "16"),
+    "addi.d $a0, $a0, {lsx}",
+    "b 1f",
+    "bixi_vector_save_lasx:",
+    each_register!("xvst $xr\\number", "32"),
+    "addi.d $a0, $a0, {lasx}",
+    "1: move $t0, $zero",
+    ".irp number, 0,1,2,3,4,5,6,7",
+    "movcf2gr $t1, $fcc\\number",
+    "bstrins.d $t0, $t1, 8 * \\number + 7, 8 * \\number",
+    ".endr",
+    "st.d $t0, $a0, 0",
+    "movfcsr2gr $t0, $fcsr0",
+    "st.w $t0, $a0, 8",
+    "move $a0, $zero",
+    "move $a1, $zero",
+    "jirl $zero, $ra, 0",
+    // fn(record) -> (failed, causes that were enabled and are cleared).
+    "bixi_vector_load_fp:",
+    each_register!("fld.d $f\\number", "8"),
+    "addi.d $a0, $a0, {fp}",
+    "b 2f",
+    "bixi_vector_load_lsx:",
+    each_register!("vld $vr\\number", "16"),
+    "addi.d $a0, $a0, {lsx}",
+    "b 2f",
+    "bixi_vector_load_lasx:",
+    each_register!("xvld $xr\\number", "32"),
+    "addi.d $a0, $a0, {lasx}",
+    "2: ld.wu $t2, $a0, 8",
+    "ld.d $t0, $a0, 0",
+    ".irp number, 0,1,2,3,4,5,6,7",
+    "bstrpick.d $t1, $t0, 8 * \\number, 8 * \\number",
+    "movgr2cf $fcc\\number, $t1",
+    ".endr",
+    "lu12i.w $t0, {mask} >> 12",
+    "ori $t0, $t0, {mask} & 0xfff",
+    "and $t2, $t2, $t0",
+    "srli.d $a1, $t2, {cause}",
+    "and $a1, $a1, $t2",
+    "bstrpick.d $a1, $a1, {causes} - 1, 0",
+    "slli.d $t0, $a1, {cause}",
+    "andn $t2, $t2, $t0",
+    "movgr2fcsr $fcsr0, $t2",
+    "move $a0, $zero",
+    "jirl $zero, $ra, 0",
+    ".globl bixi_vector_file_end",
+    "bixi_vector_file_end:",
+    "bixi_vector_failed:",
+    "ori $a0, $zero, 1",
+    "jirl $zero, $ra, 0",
+    ".popsection",
+    fp = const register_bytes(Width::Fp),
+    lsx = const register_bytes(Width::Lsx),
+    lasx = const register_bytes(Width::Lasx),
+    mask = const FCSR_MASK,
+    cause = const CAUSE_SHIFT,
+    causes = const CAUSES,
+);
+
+/// What the routines answer.
+#[repr(C)]
+struct Done {
+    failed: u64,
+    causes: u64,
+}
+
+type Routine = unsafe extern "C" fn(u64) -> Done;
+
+unsafe extern "C" {
+    fn bixi_vector_file();
+    fn bixi_vector_file_end();
+    fn bixi_vector_failed();
+    fn bixi_vector_save_fp(record: u64) -> Done;
+    fn bixi_vector_save_lsx(record: u64) -> Done;
+    fn bixi_vector_save_lasx(record: u64) -> Done;
+    fn bixi_vector_load_fp(record: u64) -> Done;
+    fn bixi_vector_load_lsx(record: u64) -> Done;
+    fn bixi_vector_load_lasx(record: u64) -> Done;
+}
+
+/// Code that a fault in the routines leads to; its addresses, as [`super::copy::fix_up`] wants them.
+pub(super) const FAULTS: (unsafe extern "C" fn(), unsafe extern "C" fn(), unsafe extern "C" fn()) =
+    (bixi_vector_file, bixi_vector_file_end, bixi_vector_failed);
+
+/// Writes the current context's unit to a record in its program's memory.
+///
+/// # Errors
+/// The record could not be written in whole.
+///
+/// # Safety
+/// `record` and [`record_bytes`] from it on are checked to lie below 2^47; a context is current.
+pub unsafe fn save(width: Width, record: u64) -> Result<(), Remaining> {
+    let routine: Routine = match width {
+        Width::None => return Ok(()),
+        Width::Fp => bixi_vector_save_fp,
+        Width::Lsx => bixi_vector_save_lsx,
+        Width::Lasx => bixi_vector_save_lasx,
+    };
+    // SAFETY: as the caller promises.
+    done(unsafe { routine(record) }, width).map(drop)
+}
+
+/// Loads the current context's unit from a record in its program's memory; answers which exceptions' causes stood
+/// in its FCSR0 with their enables, and were cleared (Linux sends SIGFPE for them).
+///
+/// # Errors
+/// The record could not be read in whole: some of the registers are those of the record.
+///
+/// # Safety
+/// As [`save`].
+pub unsafe fn load(width: Width, record: u64) -> Result<u64, Remaining> {
+    let routine: Routine = match width {
+        Width::None => return Ok(0),
+        Width::Fp => bixi_vector_load_fp,
+        Width::Lsx => bixi_vector_load_lsx,
+        Width::Lasx => bixi_vector_load_lasx,
+    };
+    // SAFETY: as the caller promises.
+    done(unsafe { routine(record) }, width)
+}
+
+fn done(done: Done, width: Width) -> Result<u64, Remaining> {
+    if done.failed == 0 { Ok(done.causes) } else { Err(Remaining(record_bytes(width) as u64)) }
+}
