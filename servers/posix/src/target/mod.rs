@@ -55,11 +55,10 @@ fn main(server: Server, info: &'static HostInfo) -> ! {
     if heap::begin(info.heap).is_err() {
         bug(format_args!("no heap in {:#x} bytes at {:#x}", info.heap.bytes, info.heap.address));
     }
-    let (jobs, archive) = match Jobs::of_archive(archive(info)) {
-        Ok((Some(jobs), archive)) => (jobs, archive),
-        Ok((None, archive)) => (Jobs::of_description(server.arguments()), archive),
-        Err(error) => bug(format_args!("the initrd: {error}")),
-    };
+    let job = Jobs::of_archive(archive(info)).and_then(|(jobs, archive)| {
+        Ok((jobs.map_or_else(|| Jobs::of_description(server.arguments()), Ok)?, archive))
+    });
+    let (jobs, archive) = job.unwrap_or_else(|error| bug(format_args!("no program can be started: {error}")));
     let mut state = state(&server, info, archive);
     match jobs.traced {
         Traced::Yes => {
