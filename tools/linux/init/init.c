@@ -311,6 +311,9 @@ int main(void)
 	if (mount("dev", "/dev", "devtmpfs", 0, NULL) || mount("proc", "/proc", "proc", 0, NULL) ||
 	    mount("sys", "/sys", "sysfs", 0, NULL))
 		fail("mount");
+	if ((mkdir("/dev/pts", 0755) && errno != EEXIST) ||
+	    mount("pts", "/dev/pts", "devpts", 0, "mode=620,ptmxmode=666"))
+		fail("/dev/pts");
 	signal(SIGPIPE, SIG_IGN);
 	frames = open_line("/dev/ttyS1");
 	int control = open_line("/dev/ttyS3");
