@@ -9,6 +9,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -49,8 +51,8 @@ struct call {
 	struct argument arguments[6];
 };
 
-/* Some files and pipes, opened by `open_files` where the program has such calls; -1 before. */
-enum { SOME_FILE = 1000, SOME_FOLDER, PIPE_IN, PIPE_OUT };
+/* Some files and pipes, and both sides of a terminal, opened by `open_files` where the program has such calls. */
+enum { SOME_FILE = 1000, SOME_FOLDER, PIPE_IN, PIPE_OUT, TERMINAL, TERMINAL_MASTER };
 
 /* Objects that calls read. */
 static char some_text[64] = "0123456789abcdef\n";
@@ -69,6 +71,17 @@ static const struct rlimit64_ { uint64_t now, most; } some_limit = { 1 << 20, ~0
 static const struct pollfd some_poll = { 1, POLLOUT, 0 };
 static const struct itimerval no_timer;
 static const int64_t some_offset;
+static const struct { uint32_t version; int process; } some_capabilities = { 0x20080522, 0 };
+static const uint32_t all_capabilities[6] = { ~0u, ~0u, 0, 0x1ff, 0x1ff, 0 };
+static const struct flock some_lock = { .l_type = F_WRLCK };
+static const int some_group;
+/* As the kernel has it: flags, line discipline, control characters, speeds. */
+static const struct {
+	uint32_t flags[4];
+	unsigned char line, characters[19];
+	uint32_t speeds[2];
+} some_modes = { { 0, 0, 0xbf, 0 }, 0, { 3 }, { 38400, 38400 } };
+static const struct winsize some_size = { 24, 80, 0, 0 };
 
 #define V(number) { VALUE, number, 0 }
 #define R(object) { READS, sizeof(object), &(object) }
@@ -177,12 +190,62 @@ static const struct call calls[] = {
 	{ "pselect6", SYS_pselect6, "A3", { V(2), V(0), B(output_set), V(0), R(no_time), V(0) } },
 	{ "wait4", SYS_wait4, "A3", { V(-1), W(int), V(WNOHANG), W(struct rusage) } },
 	{ "waitid", SYS_waitid, "A3", { V(P_ALL), V(0), W(siginfo_t), V(WNOHANG | WEXITED), W(struct rusage) } },
+	{ "fchdir", SYS_fchdir, "A3", { V(SOME_FOLDER) } },
+	{ "chroot", SYS_chroot, "A3", { TEXT("/") } },
+	{ "fchmod", SYS_fchmod, "A3", { V(SOME_FILE), V(0644) } },
+	{ "fchown", SYS_fchown, "A3", { V(SOME_FILE), V(0), V(0) } },
+	{ "fdatasync", SYS_fdatasync, "A3", { V(SOME_FILE) } },
+	{ "sync", SYS_sync, "A3", { { 0 } } },
+	{ "syncfs", SYS_syncfs, "A3", { V(SOME_FILE) } },
+	{ "fallocate", SYS_fallocate, "A3", { V(SOME_FILE), V(0), V(0), V(4096) } },
+	{ "flock", SYS_flock, "A3", { V(SOME_FILE), V(1) } },
+	{ "fcntl_getlk", SYS_fcntl, "A3", { V(SOME_FILE), V(F_GETLK), B(some_lock) } },
+	{ "fadvise64", SYS_fadvise64, "A3", { V(SOME_FILE), V(0), V(0), V(0) } },
+	{ "close_range", SYS_close_range, "A3", { V(200), V(210), V(0) } },
+	{ "capget", SYS_capget, "A3", { B(some_capabilities), { WRITES, 24, 0 } } },
+	{ "capset", SYS_capset, "A3", { B(some_capabilities), R(all_capabilities) } },
+	{ "personality", SYS_personality, "A3", { V(0xffffffff) } },
+	{ "setregid", SYS_setregid, "A3", { V(-1), V(0) } },
+	{ "setgid", SYS_setgid, "A3", { V(0) } },
+	{ "setreuid", SYS_setreuid, "A3", { V(-1), V(0) } },
+	{ "setuid", SYS_setuid, "A3", { V(0) } },
+	{ "setresuid", SYS_setresuid, "A3", { V(-1), V(0), V(-1) } },
+	{ "setresgid", SYS_setresgid, "A3", { V(-1), V(0), V(-1) } },
+	{ "setfsuid", SYS_setfsuid, "A3", { V(0) } },
+	{ "setfsgid", SYS_setfsgid, "A3", { V(0) } },
+	{ "setpgid", SYS_setpgid, "A3", { V(0), V(0) } },
+	{ "getpgid", SYS_getpgid, "A3", { V(0) } },
+	{ "getsid", SYS_getsid, "A3", { V(0) } },
+	{ "setsid", SYS_setsid, "A3", { { 0 } } },
+	{ "setgroups", SYS_setgroups, "A3", { V(1), R(some_group) } },
+	{ "getpriority", SYS_getpriority, "A3", { V(0), V(0) } },
+	{ "setpriority", SYS_setpriority, "A3", { V(0), V(0), V(0) } },
+	{ "sched_setaffinity", SYS_sched_setaffinity, "A3", { V(0), V(8), R(some_mask) } },
+	{ "sched_getscheduler", SYS_sched_getscheduler, "A3", { V(0) } },
+	{ "tkill", SYS_tkill, "A4", { V(0x3ffffff), V(0) } },
+	{ "tgkill", SYS_tgkill, "A4", { V(1), V(0x3ffffff), V(0) } },
+	{ "rt_tgsigqueueinfo", SYS_rt_tgsigqueueinfo, "A4", { V(1), V(0x3ffffff), V(0), { READS, sizeof(siginfo_t), 0 } } },
+	{ "restart_syscall", SYS_restart_syscall, "A4", { { 0 } } },
+	{ "tcgets", SYS_ioctl, "A4", { V(TERMINAL), V(0x5401), { WRITES, 36, 0 } } },
+	{ "tcsets", SYS_ioctl, "A4", { V(TERMINAL), V(0x5402), R(some_modes) } },
+	{ "tcsetsw", SYS_ioctl, "A4", { V(TERMINAL), V(0x5403), R(some_modes) } },
+	{ "tcgets2", SYS_ioctl, "A4", { V(TERMINAL), V(0x802c542a), { WRITES, 44, 0 } } },
+	{ "tcsets2", SYS_ioctl, "A4", { V(TERMINAL), V(0x402c542b), R(some_modes) } },
+	{ "tiocgwinsz", SYS_ioctl, "A4", { V(TERMINAL), V(0x5413), W(struct winsize) } },
+	{ "tiocswinsz", SYS_ioctl, "A4", { V(TERMINAL), V(0x5414), R(some_size) } },
+	{ "tiocgpgrp", SYS_ioctl, "A4", { V(TERMINAL_MASTER), V(0x540f), W(int) } },
+	{ "fionread", SYS_ioctl, "A4", { V(TERMINAL), V(0x541b), W(int) } },
+	{ "tiocoutq", SYS_ioctl, "A4", { V(TERMINAL), V(0x5411), W(int) } },
+	{ "tiocgptn", SYS_ioctl, "A4", { V(TERMINAL_MASTER), V(0x80045430), W(int) } },
+	{ "tiocsptlck", SYS_ioctl, "A4", { V(TERMINAL_MASTER), V(0x40045431), R(some_word) } },
+	{ "read_terminal", SYS_read, "A4", { V(TERMINAL), { WRITES, 16, 0 }, V(16) } },
+	{ "write_terminal", SYS_write, "A4", { V(TERMINAL), R(some_text), V(16) } },
 	{ "execve", SYS_execve, "A3", { TEXT("/no/such/file"), V(0), V(0) } },
 };
 
 enum { CALLS = sizeof calls / sizeof *calls };
 
-static int opened[4];
+static int opened[6] = { -1, -1, -1, -1, -1, -1 };
 
 /* Opens what the arguments SOME_FILE and so on stand for, and makes the files that paths name. */
 static inline void open_files(void)
@@ -197,10 +260,20 @@ static inline void open_files(void)
 	(void)!pipe2(opened + 2, O_NONBLOCK);
 	(void)!write(opened[3], some_text, sizeof some_text);
 	(void)!write(opened[3], some_text, sizeof some_text);
+	/* Where there is no terminal yet, its calls are not tried either. */
+	int number, unlocked = 0;
+	opened[5] = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK);
+	if (ioctl(opened[5], TIOCGPTN, &number) || ioctl(opened[5], TIOCSPTLCK, &unlocked))
+		return;
+	char path[32];
+	snprintf(path, sizeof path, "/dev/pts/%d", number);
+	opened[4] = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK);
+	for (int line = 0; line < 100; line++)
+		(void)!write(opened[5], "a line\n", 7);
 }
 
 static inline long value_of(const struct argument *argument)
 {
-	int is_file = argument->use == VALUE && argument->value >= SOME_FILE && argument->value <= PIPE_OUT;
+	int is_file = argument->use == VALUE && argument->value >= SOME_FILE && argument->value <= TERMINAL_MASTER;
 	return is_file ? opened[argument->value - SOME_FILE] : argument->value;
 }

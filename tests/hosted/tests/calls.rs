@@ -2,8 +2,8 @@
 
 use hosted::manifest::Manifest;
 
-/// Calls that do not return, or return twice: programs of their own try them.
-const APART: [&str; 5] = ["exit", "exit_group", "clone", "clone3", "rt_sigreturn"];
+/// Calls that do not return, return twice, or return only after a signal: programs of their own try them.
+const APART: [&str; 6] = ["exit", "exit_group", "clone", "clone3", "rt_sigreturn", "rt_sigsuspend"];
 
 /// Returns the rows of `programs/calls.h`: name and the rest.
 fn rows() -> Vec<(String, String)> {
