@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use linux::cpio::Archive;
+use initrd::cpio::Archive;
 use linux::{End, Group, Oracle, Outcome};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
@@ -68,7 +68,7 @@ fn archive(files: &[GuestFile]) -> Result<Archive> {
         let above: Vec<&Path> = file.place.ancestors().skip(1).collect();
         for folder in above.into_iter().rev() {
             if there.insert(folder.to_path_buf()) {
-                archive.folder(&name(folder), 0o755);
+                archive.folder(name(folder), 0o755);
             }
         }
         if there.insert(file.place.clone()) {
@@ -82,7 +82,7 @@ fn add(archive: &mut Archive, file: &GuestFile) -> Result<()> {
     let name = name(&file.place);
     match &file.content {
         Content::Link(target) => {
-            archive.link(&name, &target.to_string_lossy());
+            archive.link(&name, target.as_os_str().as_encoded_bytes());
         }
         Content::File(source) => {
             let explain = || format!("cannot read {}", source.display());

@@ -4,9 +4,8 @@
 //! programs run in one boot, each with its own result; a boot takes some seconds.
 //!
 //! Reading order: [`oracle`] (a run), [`program`] (what is run), [`plan`] (how the guest's first process is told),
-//! [`report`] (what it answers), [`kernel`] (Debian's kernel, made bootable), [`cpio`] (files for the guest).
+//! [`report`] (what it answers), [`kernel`] (Debian's kernel, made bootable).
 
-pub mod cpio;
 mod kernel;
 mod oracle;
 mod plan;

@@ -8,11 +8,11 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use packages::compiler::{Compiler, Linking, Recipe};
 use packages::loong64::Loong64;
 
-use crate::cpio::Archive;
 use crate::kernel::Kernel;
 use crate::plan;
 use crate::program::{Group, Outcome, Program};
 use crate::report;
+use initrd::cpio::Archive;
 
 /// Frames on the second line, the log on the first; a kernel that panics ends the run. Without ACPI the probe for a
 /// keyboard controller crashes.

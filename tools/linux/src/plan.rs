@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::cpio::Archive;
 use crate::program::{Group, Program};
+use initrd::cpio::Archive;
 
 /// The folder for the plan and the programs' inputs.
 const FOLDER: &str = "bixi";
@@ -11,11 +11,7 @@ const FOLDER: &str = "bixi";
 /// Adds the plan, the programs' inputs and the time to an archive.
 pub(crate) fn add(archive: &mut Archive, groups: &[Group]) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    archive.folder(FOLDER, 0o755).file(
-        &format!("{FOLDER}/time"),
-        0o644,
-        now.as_secs().to_string().as_bytes(),
-    );
+    archive.folder(FOLDER, 0o755).file(format!("{FOLDER}/time"), 0o644, now.as_secs().to_string().as_bytes());
     let mut plan = Strings::default();
     let mut number = 0_usize;
     for group in groups {
@@ -27,7 +23,7 @@ pub(crate) fn add(archive: &mut Archive, groups: &[Group]) {
             number += 1;
         }
     }
-    archive.file(&format!("{FOLDER}/plan"), 0o644, &plan.0);
+    archive.file(format!("{FOLDER}/plan"), 0o644, &plan.0);
 }
 
 /// Strings, each ended by a zero byte.

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use linux::cpio::Archive;
+use initrd::cpio::Archive;
 use linux::{End, Group, Oracle, Outcome, Program};
 use packages::compiler::{Compiler, Linking, Recipe};
 use packages::host::Host;

@@ -48,6 +48,23 @@ pub enum FitError {
         /// Where that memory lies.
         available: String,
     },
+    /// The files that go with the image need memory that the machine does not have.
+    #[error(
+        "the guest's files do not fit: {} has {needed_mib} MiB, and a machine of {memory_mib} MiB has at most {free_mib} MiB \
+         in one piece for them",
+        initrd.display()
+    )]
+    #[diagnostic(help("give the machine more memory, or the guest fewer files"))]
+    InitrdTooLarge {
+        /// The file.
+        initrd: PathBuf,
+        /// Its size.
+        needed_mib: u64,
+        /// The machine's memory.
+        memory_mib: u64,
+        /// The larger of the two pieces of memory that a file may lie in, without what the guest needs itself.
+        free_mib: u64,
+    },
 }
 
 /// QEMU's `virt` has memory at 0 up to here, and the rest from [`HIGH_MEMORY`].
@@ -92,6 +109,22 @@ pub(crate) fn check(image: &Path, memory_mib: u64) -> Result<(), FitError> {
     Ok(())
 }
 
+/// Memory that a guest needs besides its files, at least.
+const OWN_MIB: u64 = 64;
+
+/// Checks that the guest's files find room: QEMU puts them into one piece of memory, and then says only that it cannot.
+pub(crate) fn check_initrd(initrd: &Path, memory_mib: u64) -> Result<(), FitError> {
+    let data = initrd.metadata();
+    let data = data.map_err(|source| FitError::Unreadable { image: initrd.to_path_buf(), source })?;
+    let low_mib = memory_mib.min(LOW_MEMORY_BYTES >> 20);
+    let free_mib = low_mib.saturating_sub(OWN_MIB).max(memory_mib - low_mib);
+    let needed_mib = data.len().div_ceil(1 << 20);
+    if needed_mib <= free_mib && needed_mib + OWN_MIB <= memory_mib {
+        return Ok(());
+    }
+    Err(FitError::InitrdTooLarge { initrd: initrd.to_path_buf(), needed_mib, memory_mib, free_mib })
+}
+
 /// Returns physical start and size of each segment that is loaded, or nothing if this is no LoongArch ELF file.
 fn segments(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
@@ -102,4 +135,19 @@ fn segments(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     let headers = header.program_headers(endian, bytes).ok()?;
     let loaded = headers.iter().filter(|segment| segment.p_type(endian) == PT_LOAD);
     Some(loaded.map(|segment| (segment.p_paddr(endian) & PHYSICAL_MASK, segment.p_memsz(endian))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_must_fit_into_one_piece_of_memory() {
+        let file = tempfile::NamedTempFile::new().unwrap_or_else(|error| unreachable!("{error}"));
+        let fits = |file_mib: u64, memory_mib| {
+            file.as_file().set_len(file_mib << 20).is_ok() && check_initrd(file.path(), memory_mib).is_ok()
+        };
+        assert!(fits(0, 128) && fits(64, 128) && fits(192, 256) && fits(700, 1024));
+        assert!(!fits(65, 128) && !fits(193, 256) && !fits(193, 300) && !fits(1000, 1024));
+    }
 }

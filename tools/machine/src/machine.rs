@@ -19,6 +19,9 @@ pub struct Counting {
     pub histogram: Option<PathBuf>,
 }
 
+/// Memory is added in steps, so that a few bytes more or less in a file change nothing for the guest.
+const MEMORY_STEP_MIB: u64 = 64;
+
 /// A machine to run.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -48,6 +51,13 @@ impl Machine {
             counting: None,
             timeout: Duration::from_secs(60),
         }
+    }
+
+    /// Hands a file to the guest, and gives the machine so much more memory that the guest has what it had.
+    pub fn add_initrd(&mut self, initrd: &Path) {
+        let bytes = initrd.metadata().map_or(0, |data| data.len());
+        self.memory_mib += bytes.div_ceil(1 << 20).next_multiple_of(MEMORY_STEP_MIB);
+        self.initrd = Some(initrd.to_path_buf());
     }
 
     /// Returns QEMU's command line, to be shown: the sockets' folder is made new for each run.

@@ -108,6 +108,9 @@ impl Machine {
         listener: &mut dyn Listener,
     ) -> Result<Run, RunError> {
         fit::check(&self.image, self.memory_mib)?;
+        if let Some(initrd) = &self.initrd {
+            fit::check_initrd(initrd, self.memory_mib)?;
+        }
         let folder = tempfile::Builder::new().prefix("bixi-").tempdir();
         let folder = folder.map_err(|source| sockets_error(&std::env::temp_dir(), source))?;
         let mut listeners =

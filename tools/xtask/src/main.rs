@@ -54,10 +54,11 @@ enum SubCommand {
     /// and installs what is not there; installing packages needs root or sudo. Every other command does this first.
     /// Prints nothing when nothing is missing.
     Setup,
-    /// Build an image and boot it.
+    /// Run a program on Bixi, or boot an image.
     ///
-    /// Prints what the guest's program prints, and ends with the guest's exit code. The log of kernel and servers is
-    /// shown when something fails, or at once with --verbose.
+    /// Boots, runs one program made for Linux on loongarch64, powers off, and ends with the program's status. The log of
+    /// kernel and servers is shown when something fails, or at once with --verbose.
+    #[command(after_help = run::MORE_HELP)]
     Run(RunArguments),
     /// Build one bootable file from a system description.
     ///
@@ -92,7 +93,7 @@ fn main() -> Result<ExitCode> {
     setup::ensure(&shell, &workspace, &host)?;
     match arguments.command {
         SubCommand::Setup => Ok(ExitCode::SUCCESS),
-        SubCommand::Run(arguments) => run::run(&shell, &workspace, &arguments),
+        SubCommand::Run(arguments) => run::run(&shell, &workspace, &host, &arguments),
         SubCommand::Image(arguments) => {
             image_command::run(&shell, &workspace, &arguments).map(|()| ExitCode::SUCCESS)
         }

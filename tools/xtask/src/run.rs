@@ -1,42 +1,130 @@
 //! Owns `cargo xtask run`: boot an image and pass on what goes in, what comes out and how it ends.
 
+mod command;
+mod streams;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 use image::LoadAddress;
-use machine::{Emulator, Verdict};
-use miette::Result;
+use machine::{Emulator, Machine, Verdict};
+use miette::{IntoDiagnostic, Report, Result, WrapErr};
+use packages::host::Host;
+use packages::shell::{Shell, Verbosity};
 
 use crate::boot;
-use crate::build::{self, Programs};
+use crate::build::{self, Image, Programs};
 use crate::workspace::Workspace;
-use packages::shell::{Shell, Verbosity};
+use command::Prepared;
 use streams::{Shown, Streams};
 
-mod streams;
-
-/// What to boot.
+/// What to boot, and what to run on it.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Boot the system that images/NAME.toml describes.
-    #[arg(long, value_name = "NAME", default_value = "bench")]
-    image: String,
-    /// Stop the guest after so many seconds, with status 124.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
-    timeout: u64,
+    /// Boot the system that images/NAME.toml describes; without CMD, nothing is run on it.
+    #[arg(long, value_name = "NAME")]
+    image: Option<String>,
+    /// Lay the folder DIR over the guest's root file system; the last DIR is the topmost.
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Add Debian's package NAME for LoongArch, with what it needs.
+    #[arg(long, value_name = "NAME")]
+    package: Vec<String>,
+    /// Set a variable of the program's environment.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
+    env: Vec<String>,
+    /// Print every call that a program makes to standard error.
+    #[arg(long)]
+    strace: bool,
+    /// Stop after so many seconds, with status 124; without this a program may run for ever.
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Memory of the machine; without this the image's, and more if the files are large.
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u64>,
+    /// The program and its arguments; without it, a shell.
+    ///
+    /// A CMD with a `/` that exists here is carried in, to the same place as seen from the guest's root, which is the
+    /// program's folder: `./hello` is the guest's `/hello`. Another one is looked up in the guest's PATH.
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<std::ffi::OsString>,
 }
 
+/// What `--help` says below the options.
+pub(crate) const MORE_HELP: &str = "\
+Examples:
+  cargo xtask run -- busybox uname -a
+  cargo xtask run -- ./hello world < input > output
+  cargo xtask run --root rootfs --timeout 10 -- /usr/bin/tool
+  cargo xtask run --package coreutils --strace -- ls -l /
+
+The guest has Debian's static busybox with all its commands, a few files in /etc, and what --package, --root and CMD \
+add, each in place of what was there. The program starts in / as root, with standard input, output and error passed on \
+as they are, and this environment: PATH, HOME=/root, PWD=/, SHELL=/bin/sh, USER and LOGNAME=root, TERM as it is here, \
+and what --env sets. Nothing but the program's own output is on standard output.
+
+Status: the program's own, 128 and the number of the signal that ended it, 126 if it cannot be executed, 127 if there \
+is no such program, 124 when its time was up, 125 when the guest could not be run or failed itself.";
+
+/// The image that programs run on.
+const HOSTING: &str = "posix";
+/// What is run if the user says nothing.
+const SHELL: &str = "sh";
 /// The status of a run that was stopped because its time was up, as timeout(1) has it.
 const TIMED_OUT: u8 = 124;
+/// The status of a run that did not come to its program, or not to its end.
+const FAILED: u8 = 125;
 /// The status of a program that SIGPIPE has ended: nobody reads its output.
 const BROKEN_PIPE: u8 = 128 + 13;
 
-/// Boots; the guest's exit code becomes this command's.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &RunArguments) -> Result<ExitCode> {
+/// Boots and runs; the program's status, or the guest's exit code, becomes this command's.
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    host: &Host,
+    arguments: &RunArguments,
+) -> Result<ExitCode> {
+    // A failure of ours must not be taken for one of the program's.
+    let status = try_run(shell, workspace, host, arguments).unwrap_or_else(|report| told(&report, FAILED));
+    Ok(ExitCode::from(status))
+}
+
+/// Tells an error; the status is returned.
+fn told(report: &Report, status: u8) -> u8 {
+    eprintln!("{report:?}");
+    status
+}
+
+fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArguments) -> Result<u8> {
+    let prepared = if arguments.command.is_empty() && arguments.image.is_some() {
+        None
+    } else {
+        match command::prepare(shell, workspace, host, arguments)? {
+            Prepared::Archive(archive) => Some(archive),
+            Prepared::NotFound(report) => return Ok(told(&report, command::NOT_FOUND)),
+        }
+    };
     let programs = Programs::build(shell, workspace)?;
-    let image = build::named_image(workspace, &programs, &arguments.image, LoadAddress::DEFAULT)?;
-    let machine = boot::machine(&image, Duration::from_secs(arguments.timeout));
+    let name = arguments.image.as_deref().unwrap_or(HOSTING);
+    let image = build::named_image(workspace, &programs, name, LoadAddress::DEFAULT)?;
+    let timeout = arguments.timeout.map_or(Duration::MAX, Duration::from_secs);
+    let mut machine = boot::machine(&image, timeout);
+    let mut initrd = tempfile::Builder::new().prefix("bixi-").tempfile().into_diagnostic()?;
+    if let Some(archive) = prepared {
+        std::io::Write::write_all(&mut initrd, &archive)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot write {}", initrd.path().display()))?;
+        machine.add_initrd(initrd.path());
+    }
+    if let Some(memory) = arguments.memory {
+        machine.memory_mib = memory;
+    }
+    execute(shell, &image, &machine)
+}
+
+fn execute(shell: &Shell, image: &Image, machine: &Machine) -> Result<u8> {
     let shown = match shell.verbosity() {
         Verbosity::Verbose => Shown::Everything,
         Verbosity::Quiet => Shown::Program,
@@ -45,13 +133,33 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &RunArguments
     let emulator = Emulator::find()?;
     shell.announce(&machine.command(&emulator));
     let run = machine.run_with(&emulator, Box::new(std::io::stdin()), &mut streams)?;
-    match run.verdict {
-        Verdict::Passed { exit_code } => Ok(ExitCode::from(exit_code)),
-        Verdict::GivenUp => Ok(ExitCode::from(BROKEN_PIPE)),
+    Ok(match run.verdict {
+        Verdict::Passed { exit_code } => exit_code,
+        Verdict::GivenUp => BROKEN_PIPE,
         Verdict::Hung { .. } => {
-            eprintln!("{:?}", boot::explain(&run, &image));
-            Ok(ExitCode::from(TIMED_OUT))
+            let late = "this run was stopped: its time was up, or it did not power off";
+            told(&boot::explain(&run, image).wrap_err(late), TIMED_OUT)
         }
-        Verdict::Failed(_) => Err(boot::explain(&run, &image)),
+        Verdict::Failed(_) => told(&boot::explain(&run, image), FAILED),
+    })
+}
+
+/// Reads `NAME=VALUE`.
+fn parse_variable(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((name, _)) if !name.is_empty() && !text.contains('\0') => Ok(text.to_owned()),
+        _ => Err("it is not of the form NAME=VALUE".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_have_a_name() {
+        assert_eq!(parse_variable("A=b=c").unwrap(), "A=b=c");
+        assert_eq!(parse_variable("A=").unwrap(), "A=");
+        assert!(parse_variable("A").is_err() && parse_variable("=b").is_err());
     }
 }

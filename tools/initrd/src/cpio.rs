@@ -24,35 +24,40 @@ impl Archive {
     }
 
     /// Adds a file with the permissions given; its folder must have been added.
-    pub fn file(&mut self, name: &str, permissions: u16, content: &[u8]) -> &mut Self {
-        self.entry(name, Kind::File, permissions, content, (0, 0))
+    pub fn file(&mut self, name: impl AsRef<[u8]>, permissions: u16, content: &[u8]) -> &mut Self {
+        self.entry(name.as_ref(), Kind::File, permissions, content, (0, 0))
     }
 
     /// Adds a folder.
-    pub fn folder(&mut self, name: &str, permissions: u16) -> &mut Self {
-        self.entry(name, Kind::Folder, permissions, &[], (0, 0))
+    pub fn folder(&mut self, name: impl AsRef<[u8]>, permissions: u16) -> &mut Self {
+        self.entry(name.as_ref(), Kind::Folder, permissions, &[], (0, 0))
     }
 
     /// Adds a symbolic link.
-    pub fn link(&mut self, name: &str, target: &str) -> &mut Self {
-        self.entry(name, Kind::Link, 0o777, target.as_bytes(), (0, 0))
+    pub fn link(&mut self, name: impl AsRef<[u8]>, target: impl AsRef<[u8]>) -> &mut Self {
+        self.entry(name.as_ref(), Kind::Link, 0o777, target.as_ref(), (0, 0))
     }
 
     /// Adds a character device with its major and minor number.
-    pub fn character_device(&mut self, name: &str, permissions: u16, device: (u32, u32)) -> &mut Self {
-        self.entry(name, Kind::CharacterDevice, permissions, &[], device)
+    pub fn character_device(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        permissions: u16,
+        device: (u32, u32),
+    ) -> &mut Self {
+        self.entry(name.as_ref(), Kind::CharacterDevice, permissions, &[], device)
     }
 
     /// Ends the archive and returns its bytes.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
-        self.header("TRAILER!!!", 0, 0, (0, 0));
+        self.header(b"TRAILER!!!", 0, 0, (0, 0));
         self.bytes
     }
 
     fn entry(
         &mut self,
-        name: &str,
+        name: &[u8],
         kind: Kind,
         permissions: u16,
         content: &[u8],
@@ -64,16 +69,18 @@ impl Archive {
         self
     }
 
-    fn header(&mut self, name: &str, mode: u32, size: usize, device: (u32, u32)) {
+    fn header(&mut self, name: &[u8], mode: u32, size: usize, device: (u32, u32)) {
         self.entries += 1;
         let (inode, owner, group, links, time, checksum) = (self.entries, 0, 0, 1, 0, 0);
         let (on_major, on_minor, name_size) = (0, 0, name.len() + 1);
         let (major, minor) = device;
         let text = format!(
             "070701{inode:08x}{mode:08x}{owner:08x}{group:08x}{links:08x}{time:08x}{size:08x}\
-             {on_major:08x}{on_minor:08x}{major:08x}{minor:08x}{name_size:08x}{checksum:08x}{name}\0"
+             {on_major:08x}{on_minor:08x}{major:08x}{minor:08x}{name_size:08x}{checksum:08x}"
         );
         self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.extend_from_slice(name);
+        self.bytes.push(0);
         self.pad();
     }
 
