@@ -32,6 +32,7 @@ pub mod program;
 pub mod random;
 pub mod server;
 pub mod slots;
+pub mod terminal;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod time;

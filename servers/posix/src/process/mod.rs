@@ -198,6 +198,12 @@ impl Signal {
         Some(Self(number.to_le_bytes()[0]))
     }
 
+    /// The terminal hung up.
+    pub const SIGHUP: Self = Self(1);
+    /// Interrupted at the terminal.
+    pub const SIGINT: Self = Self(2);
+    /// Told to quit at the terminal.
+    pub const SIGQUIT: Self = Self(3);
     /// Illegal instruction.
     pub const SIGILL: Self = Self(4);
     /// Break point.
@@ -214,4 +220,12 @@ impl Signal {
     pub const SIGCHLD: Self = Self(17);
     /// A stopped process goes on.
     pub const SIGCONT: Self = Self(18);
+    /// Stopped at the terminal.
+    pub const SIGTSTP: Self = Self(20);
+    /// Read from the terminal in the background.
+    pub const SIGTTIN: Self = Self(21);
+    /// Wrote to the terminal in the background.
+    pub const SIGTTOU: Self = Self(22);
+    /// The terminal's window has another size.
+    pub const SIGWINCH: Self = Self(28);
 }
