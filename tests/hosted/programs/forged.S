@@ -1,0 +1,43 @@
+/* raise_held(process, signal): kill, with 0x1111… in every vector register; then tells the unit's state: register 0,
+ * conditions, control, 48 bytes in all. return_at(frame): rt_sigreturn with the stack pointer given. */
+	.globl	raise_held, return_at, unit_after
+raise_held:
+	addi.d	$sp, $sp, -64
+	.irp	n, 24, 25, 26, 27, 28, 29, 30, 31
+	fst.d	$f\n, $sp, (\n - 24) * 8
+	.endr
+	li.d	$t0, 0x1111111111111111
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+	xvreplgr2vr.d $xr\n, $t0
+	.endr
+	movgr2fcsr $fcsr0, $zero
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	movgr2cf $fcc\n, $zero
+	.endr
+	li.w	$a7, 129
+	syscall	0
+	la.pcrel $t0, unit_after
+	xvst	$xr0, $t0, 0
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
+	movcf2gr $t1, $fcc\n
+	st.b	$t1, $t0, 32 + \n
+	.endr
+	movfcsr2gr $t1, $fcsr0
+	st.w	$t1, $t0, 40
+	movgr2fcsr $fcsr0, $zero
+	.irp	n, 24, 25, 26, 27, 28, 29, 30, 31
+	fld.d	$f\n, $sp, (\n - 24) * 8
+	.endr
+	addi.d	$sp, $sp, 64
+	ret
+
+return_at:
+	move	$sp, $a0
+	li.w	$a7, 139
+	syscall	0
+	break	0
+
+	.bss
+	.balign	32
+unit_after:
+	.space	64
