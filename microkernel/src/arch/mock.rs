@@ -213,6 +213,9 @@ impl Machine for MockMachine {
             self.word(address.offset(offset)).set(0);
         }
     }
+    fn clear_used(&self, address: WindowAddr, bytes: u64) {
+        self.clear(address, bytes);
+    }
     fn claim_interrupt(&mut self) -> Interrupt {
         if self.pending.is_empty() { Interrupt::Spurious } else { self.pending.remove(0) }
     }

@@ -95,6 +95,9 @@ pub trait Machine: Store {
     fn store(&self, address: WindowAddr, value: u64);
     /// Clears `bytes`, a multiple of 64, of memory that nobody else can see.
     fn clear(&self, address: WindowAddr, bytes: u64);
+    /// The same, but writes nothing before the first byte that is not zero: memory that nobody has used since the
+    /// machine was switched on is only read, and what emulates the machine need not have it.
+    fn clear_used(&self, address: WindowAddr, bytes: u64);
 
     /// Takes the pending interrupt with the highest priority; a device's line comes back masked.
     fn claim_interrupt(&mut self) -> Interrupt;

@@ -168,7 +168,7 @@ fn clear<M: Machine>(k: &Kernel<M>, slot: Ref<Slot>, end: u64) -> Result<(), Fai
             break;
         }
         let clean_end = (from + 1).next_multiple_of(PAGE_BYTES).min(1 << untyped.size_bits);
-        k.machine.clear(untyped.base.offset(from), clean_end - from);
+        k.machine.clear_used(untyped.base.offset(from), clean_end - from);
         k.get(slot).set_cap(Cap::Untyped(UntypedCap { clean_end, ..untyped }));
         if k.machine.preemption_pending() {
             return Err(Failure::Preempted);
