@@ -24,6 +24,13 @@ pub enum Line<'a> {
     Directory(Text<'a>),
     /// Its calls, and those of all other programs, are told on the control line.
     Strace,
+    /// Somebody sits at a terminal: programs' streams are that terminal, with a window of this size.
+    Terminal {
+        /// Lines of text.
+        rows: u16,
+        /// Characters in a line.
+        columns: u16,
+    },
     /// Another program, to be started when all before it have ended.
     Next,
     /// Another program, to be started together with the one before it.
@@ -38,6 +45,7 @@ impl fmt::Display for Line<'_> {
             Self::Environment(text) => write!(f, "environment value={}", text.encoded()),
             Self::Directory(text) => write!(f, "directory value={}", text.encoded()),
             Self::Strace => f.write_str("strace value=yes"),
+            Self::Terminal { rows, columns } => write!(f, "terminal value=yes rows={rows} columns={columns}"),
             Self::Next => f.write_str("next"),
             Self::Beside => f.write_str("beside"),
         }
@@ -56,7 +64,10 @@ impl<'a> Line<'a> {
             "environment" => pairs.text("value").map(Self::Environment),
             "directory" => pairs.text("value").map(Self::Directory),
             "strace" if pairs.text("value")? == Text::new("yes") => Ok(Self::Strace),
-            "strace" => Err(RecordError::BadValue("value")),
+            "terminal" if pairs.text("value")? == Text::new("yes") => {
+                Ok(Self::Terminal { rows: pairs.number("rows")?, columns: pairs.number("columns")? })
+            }
+            "strace" | "terminal" => Err(RecordError::BadValue("value")),
             "next" => Ok(Self::Next),
             "beside" => Ok(Self::Beside),
             _ => Err(RecordError::UnknownKind),
@@ -85,6 +96,7 @@ mod tests {
             Line::Environment(Text::of_bytes(b"PATH=/bin")),
             Line::Directory(Text::of_bytes(b"/tmp")),
             Line::Strace,
+            Line::Terminal { rows: 24, columns: 65535 },
             Line::Beside,
             Line::Argument(Text::of_bytes(b"true")),
             Line::Next,
@@ -102,6 +114,12 @@ mod tests {
         assert_eq!(Line::parse("argument"), Err(RecordError::MissingKey("value")));
         assert_eq!(Line::parse("argument value=%"), Err(RecordError::BadValue("value")));
         assert_eq!(Line::parse("strace value=no"), Err(RecordError::BadValue("value")));
+        assert_eq!(Line::parse("terminal value=yes rows=1"), Err(RecordError::MissingKey("columns")));
+        assert_eq!(
+            Line::parse("terminal value=yes rows=65536 columns=1"),
+            Err(RecordError::BadValue("rows"))
+        );
+        assert_eq!(Line::parse("terminal value=no rows=1 columns=1"), Err(RecordError::BadValue("value")));
         assert_eq!(Line::parse(""), Err(RecordError::UnknownKind));
     }
 }

@@ -33,8 +33,9 @@ pub const ENTRY_TEXT_BYTES: usize = 56;
 /// An entry of a ring to or from the console: a piece of text of one serial line.
 ///
 /// To the console: lines 0 and 3 are lines of text, each sent whole; lines 1 and 2 are streams of bytes, and each
-/// entry is sent at once. From the console: bytes of line 1 as they came; an entry without bytes says that the
-/// input has ended, and none follows it.
+/// entry is sent at once. From the console: bytes of line 1 as they came, an entry without bytes saying that the input
+/// has ended, after which none comes; and on line 3 requests that are not the console's own
+/// ([`crate::control::Request`]), each in one entry.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ConsoleEntry {

@@ -15,6 +15,13 @@ pub enum Request {
         /// Bytes that it had, counted from the guest's [`super::Record::InputReady`].
         after: u64,
     },
+    /// The window of the terminal that somebody sits at has another size.
+    Window {
+        /// Lines of text.
+        rows: u16,
+        /// Characters in a line.
+        columns: u16,
+    },
 }
 
 impl Request {
@@ -29,6 +36,7 @@ impl Request {
         let (kind, pairs) = Pairs::of_line(line);
         match kind {
             "input-ends" => Ok(Self::InputEnds { after: pairs.number("after")? }),
+            "window" => Ok(Self::Window { rows: pairs.number("rows")?, columns: pairs.number("columns")? }),
             _ => Err(RecordError::UnknownKind),
         }
     }
@@ -39,6 +47,7 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InputEnds { after } => write!(f, "input-ends after={after}"),
+            Self::Window { rows, columns } => write!(f, "window rows={rows} columns={columns}"),
         }
     }
 }

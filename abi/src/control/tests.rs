@@ -41,6 +41,10 @@ fn requests_have_their_documented_form() {
     assert_eq!(Request::parse("input-ends"), Err(RecordError::MissingKey("after")));
     assert_eq!(Request::parse("exit code=0"), Err(RecordError::UnknownKind));
     assert!(u64::MAX.to_string().len() + "input-ends after=".len() < Request::BYTES);
+    let request = Request::Window { rows: u16::MAX, columns: u16::MAX };
+    assert_eq!(Request::parse(&request.to_string()), Ok(request));
+    assert!(request.to_string().len() <= crate::ring::ENTRY_TEXT_BYTES, "it goes on in one entry");
+    assert_eq!(Request::parse("window rows=24 columns=-1"), Err(RecordError::BadValue("columns")));
 }
 
 #[test]

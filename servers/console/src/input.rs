@@ -1,11 +1,15 @@
-//! Standard input: from line 1 into a client's ring, byte for byte, and its end from a request on line 3.
+//! Standard input: from line 1 into a client's ring, byte for byte, and its end from a request on line 3. Requests that
+//! are the client's, a terminal's window, go on into the same ring.
 //!
 //! Invariant: a byte is taken from the device only when the ring has room for it. Otherwise it stays there, the device
 //! takes no more from outside, and whoever sends waits; so nothing is lost, however slow the reader is.
 
+use core::fmt::Write;
+
 use abi::control::Request;
 use abi::ring::{ConsoleEntry, ENTRY_TEXT_BYTES};
 use abi::server::End;
+use heapless::String;
 use runtime::ring::{Producer, RingError, Wake};
 use runtime::server::Channel;
 use runtime::stubs::Notification;
@@ -24,6 +28,8 @@ pub(crate) struct Input {
     received: u64,
     /// How many come in all, once that was said.
     ends_after: Option<u64>,
+    /// The window's last size, while the client was not told of it.
+    window: Option<Request>,
     state: State,
 }
 
@@ -48,6 +54,7 @@ impl Input {
             peer: channel.peer_notification(),
             received: 0,
             ends_after: None,
+            window: None,
             state: State::Open,
         })
     }
@@ -56,6 +63,7 @@ impl Input {
     pub(crate) fn requested(&mut self, request: Request) {
         match request {
             Request::InputEnds { after } => self.ends_after = Some(after),
+            Request::Window { .. } => self.window = Some(request),
         }
     }
 
@@ -100,6 +108,10 @@ impl Input {
             self.state = State::Full;
             return Ok(false);
         }
+        if let Some(window) = self.window.take() {
+            self.ring.push(&request_entry(&window))?;
+            return Ok(true);
+        }
         let mut entry = ConsoleEntry { line: 1, length: 0, text: [0; ENTRY_TEXT_BYTES] };
         let received = line.receive(&mut entry.text);
         if received == 0 {
@@ -113,4 +125,16 @@ impl Input {
         self.ring.push(&entry)?;
         Ok(true)
     }
+}
+
+fn request_entry(request: &Request) -> ConsoleEntry {
+    let mut text: String<ENTRY_TEXT_BYTES> = String::new();
+    // A request of the client's fits into an entry: abi's tests hold it to that.
+    let _ = write!(text, "{request}");
+    let mut entry = ConsoleEntry { line: 3, length: 0, text: [0; ENTRY_TEXT_BYTES] };
+    for (place, byte) in entry.text.iter_mut().zip(text.bytes()) {
+        *place = byte;
+        entry.length += 1;
+    }
+    entry
 }

@@ -234,6 +234,9 @@ pub trait Host: 'static {
     fn peek_input(&mut self, into: &mut [u8]) -> Input;
     /// Takes bytes of standard input that were looked at out of the ring.
     fn take_input(&mut self, bytes: usize);
+    /// The size of the window that somebody sits at, if it has changed: rows and columns. To be asked after
+    /// [`Host::peek_input`] found nothing more.
+    fn take_window(&mut self) -> Option<(u16, u16)>;
     /// Writes a record to the control line, whole and in its order with the others.
     fn record(&mut self, record: &abi::control::Record<'_>);
     /// Writes a line of `--strace`.

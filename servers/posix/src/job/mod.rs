@@ -54,6 +54,8 @@ pub struct Jobs {
     status: Option<u8>,
     /// Whether calls are to be told.
     pub traced: Traced,
+    /// Rows and columns of the terminal that somebody sits at, if programs are to have one.
+    pub terminal: Option<(u16, u16)>,
 }
 
 /// Why there is no job to run.
@@ -146,6 +148,7 @@ impl Jobs {
                 Line::Environment(value) => program.environment.push(value.plain_bytes().collect()),
                 Line::Directory(value) => program.directory = value.plain_bytes().collect(),
                 Line::Strace => jobs.traced = Traced::Yes,
+                Line::Terminal { rows, columns } => jobs.terminal = Some((rows, columns)),
                 Line::Beside => take(&mut program, &mut group)?,
                 Line::Next => {
                     take(&mut program, &mut group)?;

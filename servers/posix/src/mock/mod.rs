@@ -60,6 +60,8 @@ pub struct Mock {
     pub input: VecDeque<u8>,
     /// Whether the input has an end.
     pub input_ended: bool,
+    /// The window's new size.
+    pub window: Option<(u16, u16)>,
     /// The lines of `--strace`.
     pub traced: Vec<String>,
     /// The server's log.
@@ -291,6 +293,10 @@ impl Host for Mock {
 
     fn take_input(&mut self, bytes: usize) {
         self.input.drain(..bytes);
+    }
+
+    fn take_window(&mut self) -> Option<(u16, u16)> {
+        self.window.take()
     }
 
     fn record(&mut self, record: &abi::control::Record<'_>) {

@@ -6,6 +6,7 @@
 use alloc::collections::VecDeque;
 use core::fmt::{self, Write};
 
+use abi::control::Request;
 use abi::ring::{ConsoleEntry, ENTRY_TEXT_BYTES};
 use abi::server::End;
 use posix::host::{Input, Stream};
@@ -18,6 +19,8 @@ use super::bug;
 
 /// Bytes of input that are taken out of the ring before a program asks for them.
 const HELD: usize = 1 << 16;
+/// The line whose entries are requests.
+const CONTROL: u32 = 3;
 
 /// What goes to the console.
 #[derive(Debug)]
@@ -40,6 +43,7 @@ pub(super) struct InputRing {
     pub(super) badge: u64,
     held: VecDeque<u8>,
     ended: bool,
+    window: Option<(u16, u16)>,
 }
 
 fn broken(error: RingError) -> ! {
@@ -174,7 +178,7 @@ impl InputRing {
     pub(super) fn of_server(server: &Server) -> Option<Self> {
         let (channel, badge) = server.channels().find(|(channel, _)| channel.end() == Some(End::Consumer))?;
         let (ring, console) = (channel.consumer()?, channel.peer_notification());
-        Some(Self { ring, console, badge, held: VecDeque::new(), ended: false })
+        Some(Self { ring, console, badge, held: VecDeque::new(), ended: false, window: None })
     }
 
     /// Looks at what is there, up to a buffer's length.
@@ -204,13 +208,29 @@ impl InputRing {
                     let bytes =
                         usize::try_from(entry.length).ok().and_then(|length| entry.text.get(..length));
                     let Some(bytes) = bytes else { broken(RingError::Corrupt) };
-                    self.held.extend(bytes);
-                    self.ended = bytes.is_empty();
+                    match entry.line {
+                        CONTROL => self.requested(bytes),
+                        _ if bytes.is_empty() => self.ended = true,
+                        _ => self.held.extend(bytes),
+                    }
                     self.complete();
                 }
                 None if self.ring.sleeps().unwrap_or_else(|error| broken(error)) => return,
                 None => {}
             }
+        }
+    }
+
+    /// The window's size, if it has changed; rows, then columns.
+    pub(super) fn take_window(&mut self) -> Option<(u16, u16)> {
+        self.window.take()
+    }
+
+    fn requested(&mut self, text: &[u8]) {
+        match core::str::from_utf8(text).map(Request::parse) {
+            Ok(Ok(Request::Window { rows, columns })) => self.window = Some((rows, columns)),
+            // Others are the console's own.
+            _ => broken(RingError::Corrupt),
         }
     }
 

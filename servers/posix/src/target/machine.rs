@@ -235,6 +235,10 @@ impl Host for Machine {
         self.input.as_mut().map_or(Input::End, |input| input.peek(into))
     }
 
+    fn take_window(&mut self) -> Option<(u16, u16)> {
+        self.input.as_mut()?.take_window()
+    }
+
     fn take_input(&mut self, bytes: usize) {
         if let Some(input) = &mut self.input {
             input.take(bytes);

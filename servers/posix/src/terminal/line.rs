@@ -54,7 +54,17 @@ impl Line {
         signals
     }
 
-    /// Throws away what is in the queues, what waits for room too; what was typed behind it comes in.
+    /// As [`Line::flush`], seen from the other end: what it typed and is not in yet, what it did not take.
+    pub fn flush_from_afar(&mut self, which: Flush) {
+        if which != Flush::Input {
+            self.typed.clear();
+        }
+        if which != Flush::Output {
+            self.discipline.output.clear();
+        }
+    }
+
+    /// Throws away what is in the queues, and what waits for room.
     pub fn flush(&mut self, which: Flush) {
         if which != Flush::Output {
             self.typed.clear();

@@ -58,6 +58,12 @@ impl Output {
         self.bytes.is_empty()
     }
 
+    /// Throws away all that waits.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.given = 0;
+    }
+
     /// Notes that what waits now has reached the other end, as far as that holds it.
     pub fn give(&mut self) {
         self.given = self.bytes.len().min(GIVEN);
@@ -88,6 +94,18 @@ impl Output {
     pub fn drop_first(&mut self, bytes: usize) {
         self.bytes.drain(..bytes.min(self.bytes.len()));
         self.given = self.given.saturating_sub(bytes);
+    }
+
+    /// Whether it is held.
+    pub fn is_held(&self) -> bool {
+        self.held != Held::No
+    }
+
+    /// Adds a byte whoever holds the output.
+    pub fn put_anyway(&mut self, byte: u8) {
+        if self.bytes.len() < MOST {
+            self.bytes.push_back(byte);
+        }
     }
 
     /// Adds bytes as they are; returns how many there was room for.
