@@ -92,6 +92,8 @@ pub enum Record<'a> {
         output: u64,
         /// The same of standard error.
         errors: u64,
+        /// Page frames that the server has free by now.
+        frames: u64,
     },
 }
 
@@ -117,8 +119,9 @@ impl fmt::Display for Record<'_> {
             Self::Panic { place } => write!(f, "panic where={}", place.encoded()),
             Self::InputReady => f.write_str("input-ready"),
             Self::Strace { text } => write!(f, "strace text={}", text.encoded()),
-            Self::Program { number, status, output, errors } => {
-                write!(f, "program number={number} status={status} output={output} errors={errors}")
+            Self::Program { number, status, output, errors, frames } => {
+                write!(f, "program number={number} status={status} output={output} errors={errors}")?;
+                write!(f, " frames={frames}")
             }
         }
     }
@@ -173,6 +176,7 @@ impl<'a> Record<'a> {
                 status: pairs.number("status")?,
                 output: pairs.number("output")?,
                 errors: pairs.number("errors")?,
+                frames: pairs.number("frames")?,
             }),
             _ => Err(RecordError::UnknownKind),
         }

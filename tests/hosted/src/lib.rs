@@ -5,10 +5,11 @@
 //! `cargo xtask compare --record`.
 //!
 //! Reading order: [`manifest`] (which tests there are), [`build`] (the programs), [`recorded`] (what is
-//! right), [`on_linux`] (a run on Linux).
+//! right), [`on_linux`] and [`on_bixi`] (a run there).
 
 pub mod build;
 pub mod manifest;
+pub mod on_bixi;
 pub mod on_linux;
 pub mod recorded;
 

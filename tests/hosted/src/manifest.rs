@@ -7,6 +7,8 @@ use miette::{IntoDiagnostic, Result, WrapErr, miette};
 use packages::compiler::Linking;
 use serde::Deserialize;
 
+use crate::recorded::Expected;
+
 /// Where programs lie in the guest, unless their packages say otherwise.
 pub(crate) const GUEST_FOLDER: &str = "/hosted";
 
@@ -73,6 +75,8 @@ pub struct Test {
     pub cases: Vec<String>,
     /// Where it means something.
     pub on: Systems,
+    /// What is right, for a test that does not run on Linux.
+    pub expected: Option<Expected>,
 }
 
 /// The systems that a test means something on.
@@ -139,6 +143,12 @@ impl Manifest {
         for test in &self.tests {
             if !seen.insert(&test.name) {
                 return Err(miette!("there are two tests {:?}", test.name));
+            }
+            if (test.on == Systems::Bixi) != test.expected.is_some() {
+                return Err(miette!(
+                    "{:?}: `expected` is for tests on Bixi alone, and those need it",
+                    test.name
+                ));
             }
             for call in &test.together {
                 if self.program(&call.program).is_none() {
@@ -214,6 +224,7 @@ struct TestEntry {
     times: Option<usize>,
     cases: Option<Vec<String>>,
     step: Option<String>,
+    expected: Option<Expected>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -287,6 +298,7 @@ impl Entry {
             step: test.step.unwrap_or_else(|| self.step.clone()),
             cases: test.cases.unwrap_or_else(|| self.cases.clone()),
             on: self.on,
+            expected: test.expected,
         }
     }
 }

@@ -55,13 +55,7 @@ const FILES: [(&str, &str); 8] = [
 /// # Errors
 /// A package cannot be had, or has no such files.
 pub fn of_packages(loong64: &Loong64<'_>, further: &[String]) -> Result<Tree> {
-    let mut tree = Tree::default();
-    for (place, target) in LINKS {
-        tree.put(place, Node::Link(target.into()))?;
-    }
-    for (place, mode) in FOLDERS {
-        tree.put(place, Node::Folder(mode))?;
-    }
+    let mut tree = folders()?;
     for (place, text) in FILES {
         tree.put(place, Node::Bytes(0o644, text.into()))?;
     }
@@ -72,6 +66,21 @@ pub fn of_packages(loong64: &Loong64<'_>, further: &[String]) -> Result<Tree> {
         for package in loong64.with_dependencies(name)? {
             tree.add_folder(&package.files, Take::Programs)?;
         }
+    }
+    Ok(tree)
+}
+
+/// Returns a root file system without files.
+///
+/// # Errors
+/// None that this list has.
+pub fn folders() -> Result<Tree> {
+    let mut tree = Tree::default();
+    for (place, target) in LINKS {
+        tree.put(place, Node::Link(target.into()))?;
+    }
+    for (place, mode) in FOLDERS {
+        tree.put(place, Node::Folder(mode))?;
     }
     Ok(tree)
 }

@@ -1,6 +1,7 @@
 //! Owns what a run's lines have carried so far: what is kept, and the control line's records as they come.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use abi::control::Record;
 
@@ -16,6 +17,11 @@ pub trait Listener {
     /// The guest has written a record.
     fn record(&mut self, _record: &Record<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+
+    /// When the listener will have waited long enough; looked at before every wait.
+    fn deadline(&self) -> Option<Instant> {
+        None
     }
 
     /// The input that the guest was promised could not be read on; for the guest it has ended.

@@ -182,7 +182,9 @@ impl Ears {
         listener: &mut dyn Listener,
     ) -> LinesEnded {
         while self.open > 0 {
-            match self.next(deadline) {
+            let patience = listener.deadline();
+            let first = [deadline, patience].into_iter().flatten().min();
+            match self.next(first) {
                 Ok(Heard::Bytes(line, bytes)) => {
                     let had_ended = heard.has_exit_record();
                     if heard.take(line, &bytes, listener).is_break() {
@@ -201,6 +203,7 @@ impl Ears {
                 }
                 Ok(Heard::InputFailed(error)) => listener.input_failed(&error),
                 Ok(Heard::Closed) => self.open -= 1,
+                Err(RecvTimeoutError::Timeout) if first == patience => return LinesEnded::GivenUp,
                 Err(RecvTimeoutError::Timeout) => return LinesEnded::TimedOut,
                 Err(RecvTimeoutError::Disconnected) => break,
             }

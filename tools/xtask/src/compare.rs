@@ -1,20 +1,29 @@
-//! Owns `cargo xtask compare`: hosted programs on Debian's Linux, against what is recorded of them.
+//! Owns `cargo xtask compare`: hosted programs on Debian's Linux and on Bixi, side by side.
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use hosted::build::{self, GuestFile};
 use hosted::manifest::{Manifest, Systems, Test};
-use hosted::recorded::Recorded;
-use hosted::{build, on_linux};
+use hosted::on_bixi::{Bixi, OnBixi};
+use hosted::on_linux;
+use hosted::recorded::{Expected, Recorded};
+use image::LoadAddress;
 use linux::{Oracle, Outcome};
-use miette::Result;
+use machine::Emulator;
+use miette::{Result, miette};
 use packages::compiler::Compiler;
 use packages::host::Host;
 use packages::loong64::Loong64;
 use packages::shell::{Shell, Verbosity};
 
+use crate::boot;
+use crate::build::{Programs, named_image};
 use crate::test::Tally;
 use crate::workspace::Workspace;
+
+/// The image that programs run on.
+const HOSTING: &str = "posix";
 
 /// What to compare.
 #[derive(Debug, Args)]
@@ -22,12 +31,64 @@ pub(crate) struct CompareArguments {
     /// Only these tests, the tests whose names begin with these and a `-`, or those of a step such as A2.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Take what Linux does as what is right, and write it to tests/hosted/recorded.toml.
+    /// Where to run them; on Bixi alone, they are held against tests/hosted/recorded.toml.
+    #[arg(long, value_enum, default_value_t = Where::Both)]
+    on: Where,
+    /// Take what Linux does as what is right, and write it to tests/hosted/recorded.toml; nothing runs on Bixi.
     #[arg(long)]
     record: bool,
 }
 
-/// Runs the tests on Linux and says what differs from the record.
+/// Where tests are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Where {
+    /// On Debian's Linux, against what is recorded of it.
+    Linux,
+    /// On Bixi, against what is recorded of Linux.
+    Bixi,
+    /// On both, against each other.
+    Both,
+}
+
+/// The hosted programs, ready to be run.
+pub(crate) struct Hosted<'a> {
+    pub(crate) manifest: &'a Manifest,
+    pub(crate) tests: Vec<&'a Test>,
+    compiler: Compiler,
+    files: Vec<GuestFile>,
+}
+
+impl<'a> Hosted<'a> {
+    /// Provides the programs of tests.
+    pub(crate) fn provide(
+        loong64: &Loong64<'_>,
+        workspace: &Workspace,
+        manifest: &'a Manifest,
+        tests: Vec<&'a Test>,
+    ) -> Result<Self> {
+        let compiler = Compiler::provide(loong64)?;
+        let folder = workspace.target().join("hosted");
+        let files = build::files_of_tests(loong64, &compiler, manifest, &tests, &folder)?;
+        Ok(Self { manifest, tests, compiler, files })
+    }
+
+    /// Runs them on Bixi; `told` hears of each as it ends.
+    pub(crate) fn on_bixi(
+        &self,
+        shell: &Shell,
+        workspace: &Workspace,
+        programs: &Programs,
+        told: impl FnMut(&Test, &OnBixi),
+    ) -> Result<Vec<OnBixi>> {
+        let image = named_image(workspace, programs, HOSTING, LoadAddress::DEFAULT)?;
+        let machine = boot::machine(&image, std::time::Duration::MAX);
+        let emulator = Emulator::find()?;
+        shell.announce(&machine.command(&emulator));
+        Bixi { machine, emulator }.run(self.manifest, &self.files, &self.tests, told)
+    }
+}
+
+/// Runs the tests where they are to run, and says what differs.
 pub(crate) fn run(
     shell: &Shell,
     workspace: &Workspace,
@@ -35,42 +96,83 @@ pub(crate) fn run(
     arguments: &CompareArguments,
 ) -> Result<ExitCode> {
     let manifest = Manifest::load()?;
-    let tests: Vec<&Test> =
-        manifest.select(&arguments.names).filter(|test| test.on == Systems::Both).collect();
+    let on = if arguments.record { Where::Linux } else { arguments.on };
+    let tests: Vec<&Test> = manifest
+        .select(&arguments.names)
+        .filter(|test| on == Where::Bixi || test.on == Systems::Both)
+        .collect();
+    if tests.is_empty() {
+        return Err(miette!("tests/hosted/manifest.toml has no such test"));
+    }
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
-    let compiler = Compiler::provide(&loong64)?;
-    let oracle = Oracle::provide(&loong64, &compiler)?;
-    let files =
-        build::files_of_tests(&loong64, &compiler, &manifest, &tests, &workspace.target().join("hosted"))?;
-    let mut tally = Tally::default();
-    tally.section(&format!("{} tests on Debian's Linux {}", tests.len(), oracle.version()));
-    let outcomes = on_linux::run(&oracle, &manifest, &files, &tests)?;
+    let hosted = Hosted::provide(&loong64, workspace, &manifest, tests)?;
     let mut recorded = Recorded::load()?;
-    for (test, outcome) in tests.iter().zip(&outcomes) {
-        match recorded.differs(&test.name, outcome) {
-            None => tally.pass(&test.name),
-            Some(differs) => tally.fail(&test.name, &differs),
-        }
-        if shell.verbosity() == Verbosity::Verbose {
-            show(outcome);
+    let mut tally = Tally::default();
+    if on != Where::Bixi {
+        let oracle = Oracle::provide(&loong64, &hosted.compiler)?;
+        tally.section(&format!("{} tests on Debian's Linux {}", hosted.tests.len(), oracle.version()));
+        let outcomes = on_linux::run(&oracle, &manifest, &hosted.files, &hosted.tests)?;
+        for (test, outcome) in hosted.tests.iter().zip(&outcomes) {
+            tell(shell, &mut tally, test, recorded.differs(&test.name, outcome), outcome);
         }
         if arguments.record {
-            recorded.take(&test.name, outcome)?;
+            return record(&mut recorded, &hosted, &oracle, &outcomes);
+        }
+        // What Linux did now is what Bixi is held against.
+        for (test, outcome) in hosted.tests.iter().zip(&outcomes) {
+            if let Ok(expected) = Expected::of(outcome) {
+                recorded.test.insert(test.name.clone(), expected);
+            }
         }
     }
-    if arguments.record {
-        oracle.version().clone_into(&mut recorded.kernel);
-        recorded.store(&manifest)?;
-        println!("recorded in tests/hosted/recorded.toml; look at what changed there");
-        return Ok(ExitCode::SUCCESS);
+    if on != Where::Linux {
+        let programs = Programs::build(shell, workspace)?;
+        tally.section(&format!("{} tests on Bixi", hosted.tests.len()));
+        hosted.on_bixi(shell, workspace, &programs, |test, done| {
+            tell(shell, &mut tally, test, differs(&recorded, test, done), &done.outcome);
+        })?;
     }
     Ok(tally.finish())
 }
 
-/// Shows all that a program wrote, and how it ended.
-fn show(outcome: &Outcome) {
-    for stream in [&outcome.output, &outcome.errors] {
-        print!("{}", String::from_utf8_lossy(stream));
+/// Says what a test did otherwise on Bixi than on Linux.
+pub(crate) fn differs(recorded: &Recorded, test: &Test, done: &OnBixi) -> Option<String> {
+    let outcome = &done.outcome;
+    let differs = match &test.expected {
+        Some(expected) => expected.differs(outcome.end.status(), &outcome.output, &outcome.errors),
+        None => recorded.differs(&test.name, outcome),
+    };
+    match (differs, &done.boot) {
+        (differs, Some(boot)) => Some(format!("{}{boot}\n", differs.unwrap_or_default())),
+        (differs, None) => differs,
     }
-    println!("({})", outcome.end);
+}
+
+fn record(
+    recorded: &mut Recorded,
+    hosted: &Hosted<'_>,
+    oracle: &Oracle,
+    outcomes: &[Outcome],
+) -> Result<ExitCode> {
+    for (test, outcome) in hosted.tests.iter().zip(outcomes) {
+        recorded.take(&test.name, outcome)?;
+    }
+    oracle.version().clone_into(&mut recorded.kernel);
+    recorded.store(hosted.manifest)?;
+    println!("recorded in tests/hosted/recorded.toml; look at what changed there");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Counts a test, and shows all that it wrote to a user who wants to see it.
+fn tell(shell: &Shell, tally: &mut Tally, test: &Test, differs: Option<String>, outcome: &Outcome) {
+    match differs {
+        None => tally.pass(&test.name),
+        Some(differs) => tally.fail(&test.name, &differs),
+    }
+    if shell.verbosity() == Verbosity::Verbose {
+        for stream in [&outcome.output, &outcome.errors] {
+            print!("{}", String::from_utf8_lossy(stream));
+        }
+        println!("({})", outcome.end);
+    }
 }

@@ -67,7 +67,8 @@ enum SubCommand {
     /// Run the tests.
     ///
     /// Formatting and lints, tests on this machine (the check of the hot path's instructions among them), tests in the
-    /// guest (at two load addresses), boots in a row, and the benchmarks' budgets. Prints what it skipped and why; the last line
+    /// guest (at two load addresses), hosted programs against what Linux does, boots in a row, and the benchmarks' budgets.
+    /// Prints what it skipped and why; the last line
     /// is `N passed, M failed`.
     Test(TestArguments),
     /// Measure, in executed instructions.
@@ -75,11 +76,11 @@ enum SubCommand {
     /// Boots the benchmarks in QEMU under a plugin that counts instructions, loads, stores and CSR accesses between
     /// marks: figures that are the same on every machine. Fails when a median is above its budget in budgets.toml.
     Bench(BenchArguments),
-    /// Run the hosted programs on Linux.
+    /// Run the hosted programs on Linux and on Bixi, and say what differs.
     ///
-    /// Boots Debian's Linux for LoongArch in QEMU, runs the programs of tests/hosted there, and says what differs from
-    /// tests/hosted/recorded.toml, which is what they must do on Bixi. Fetches that Linux and a C compiler if they are
-    /// missing.
+    /// Boots Debian's Linux for LoongArch in QEMU, runs the programs of tests/hosted there, and holds them against
+    /// tests/hosted/recorded.toml; then boots Bixi and holds what they do there against what they did on Linux. Fetches
+    /// that Linux and a C compiler if they are missing.
     Compare(CompareArguments),
 }
 
@@ -97,7 +98,7 @@ fn main() -> Result<ExitCode> {
         SubCommand::Image(arguments) => {
             image_command::run(&shell, &workspace, &arguments).map(|()| ExitCode::SUCCESS)
         }
-        SubCommand::Test(arguments) => test::run(&shell, &workspace, &arguments),
+        SubCommand::Test(arguments) => test::run(&shell, &workspace, &host, &arguments),
         SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &arguments),
         SubCommand::Compare(arguments) => compare::run(&shell, &workspace, &host, &arguments),
     }

@@ -8,6 +8,7 @@ mod echo;
 mod figures;
 mod guest;
 mod host;
+mod hosted;
 mod style;
 mod tally;
 
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use miette::Result;
+use packages::host::Host;
 use packages::shell::Shell;
 
 use crate::build::Programs;
@@ -60,7 +62,12 @@ impl Selection {
 }
 
 /// Runs the tests and prints the count.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArguments) -> Result<ExitCode> {
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    host: &Host,
+    arguments: &TestArguments,
+) -> Result<ExitCode> {
     let selection = Selection(arguments.name.clone());
     let campaign = if arguments.long { Campaign::Full } else { Campaign::Short };
     let mut tally = Tally::default();
@@ -74,6 +81,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &TestArgument
             guest::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             crash::run(shell, workspace, &programs, &selection, &mut tally);
             echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+            hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, &programs, &selection, &mut tally);
         }

@@ -5,7 +5,7 @@ use crate::Errno;
 use crate::host::{Host, Stream};
 use crate::process::{Pid, ProcessId, Signal, Status};
 use crate::program::stack::Strings;
-use crate::server::{Event, Server};
+use crate::server::{Event, Sent, Server};
 use abi::control::Record;
 use alloc::vec::Vec;
 
@@ -48,12 +48,12 @@ impl<H: Host> Server<H> {
     }
 
     fn tell_ends(&mut self) {
-        let sent = self.sent;
+        let Sent { output, errors } = self.sent;
+        let frames = self.memory.frames.free_count();
         let mut ended = core::mem::take(&mut self.jobs.ended);
         ended.sort_unstable();
         for (number, status) in ended {
-            let record = Record::Program { number, status, output: sent.output, errors: sent.errors };
-            self.host.record(&record);
+            self.host.record(&Record::Program { number, status, output, errors, frames });
         }
     }
 

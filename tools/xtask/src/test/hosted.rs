@@ -1,0 +1,59 @@
+//! Owns the hosted programs' tests on Bixi: each must do what is recorded of it on Linux.
+
+use hosted::manifest::{Manifest, Test};
+use hosted::recorded::Recorded;
+use miette::Result;
+use packages::host::Host;
+use packages::loong64::Loong64;
+use packages::shell::Shell;
+
+use super::{Selection, Tally};
+use crate::build::Programs;
+use crate::compare::{Hosted, differs};
+use crate::workspace::Workspace;
+
+/// The steps of the project that Bixi has come to: their tests must pass.
+const STEPS: [&str; 1] = ["A2"];
+
+/// Runs them.
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    host: &Host,
+    programs: &Programs,
+    selection: &Selection,
+    tally: &mut Tally,
+) {
+    tally.section("hosted programs");
+    if let Err(error) = try_run(shell, workspace, host, programs, selection, tally) {
+        tally.fail("hosted programs", &format!("{error:?}"));
+    }
+}
+
+fn try_run(
+    shell: &Shell,
+    workspace: &Workspace,
+    host: &Host,
+    programs: &Programs,
+    selection: &Selection,
+    tally: &mut Tally,
+) -> Result<()> {
+    let manifest = Manifest::load()?;
+    let recorded = Recorded::load()?;
+    let is_due = |test: &&Test| STEPS.contains(&test.step.as_str()) && selection.has(&name(test));
+    let tests: Vec<&Test> = manifest.tests.iter().filter(is_due).collect();
+    if tests.is_empty() {
+        return Ok(());
+    }
+    let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
+    let hosted = Hosted::provide(&loong64, workspace, &manifest, tests)?;
+    hosted.on_bixi(shell, workspace, programs, |test, done| match differs(&recorded, test, done) {
+        None => tally.pass(&name(test)),
+        Some(told) => tally.fail(&name(test), &told),
+    })?;
+    Ok(())
+}
+
+fn name(test: &Test) -> String {
+    format!("hosted {}", test.name)
+}
