@@ -118,6 +118,7 @@ impl Root {
     /// Builds every server, the host last, since it is given what is left; then lets them run in the description's
     /// order.
     fn start(&mut self) {
+        let started = runtime::trap::counter();
         self.report.self_tests(&self.builder.boot.info.self_tests);
         let description = self.builder.boot.description;
         for _ in description.servers() {
@@ -131,7 +132,10 @@ impl Root {
                 panicked(format_args!("server {}: {failure}", server.name));
             }
         }
-        self.report.log(format_args!("system {}: {} servers", description.name(), self.servers.len()));
+        let ticks = runtime::trap::counter().saturating_sub(started);
+        let took_us = u128::from(ticks) * 1_000_000 / u128::from(self.builder.boot.info.timer_hz.max(1));
+        let (name, count) = (description.name(), self.servers.len());
+        self.report.log(format_args!("system {name}: {count} servers, built in {took_us} us"));
         for watched in self.servers.iter().flatten() {
             if let Err(refusal) = watched.tcb.resume() {
                 panicked(format_args!("a server does not start: {refusal}"));

@@ -72,7 +72,7 @@ fn check(name: &At<String>, kind: Kind, path: &Path, bytes: Vec<u8>) -> Result<V
             .help(format!(
                 "it was found as {}; {}",
                 path.display(),
-                if other.check(&bytes).is_ok() { other_kind(other) } else { remedy(&error) }
+                if other.check(&bytes).is_ok() { other_kind(other) } else { remedy(kind, &error) }
             ))),
     }
 }
@@ -88,14 +88,17 @@ fn other_kind(is: Kind) -> &'static str {
 }
 
 /// What to do about a file that cannot be a server.
-fn remedy(error: &ElfError) -> &'static str {
+fn remedy(kind: Kind, error: &ElfError) -> &'static str {
     match error {
         ElfError::NotElf | ElfError::NotExecutable(_) => "a program is an executable file that was linked",
         ElfError::Truncated => "build it again: the file is not whole",
         ElfError::Machine(_) | ElfError::Class | ElfError::ByteOrder => {
             "build it with `--target loongarch64-unknown-none-softfloat`"
         }
-        _ => "link it with the servers' linker script (`servers/runtime`)",
+        _ if kind == Kind::Host => {
+            "link it with `servers/runtime/upper.ld`, and begin it with `runtime::host_main!`"
+        }
+        _ => "link it with the servers' linker script (`servers/runtime/server.ld`)",
     }
 }
 

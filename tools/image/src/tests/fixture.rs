@@ -3,6 +3,7 @@
 use crate::elf::{ElfImage, Section, Segment};
 use crate::{BuildRequest, Form, LoadAddress};
 use abi::boot_archive::{BOOT_IMAGE_SECTION, BootImageHeader};
+use abi::upper::{HEADER_MAGIC, TEXT};
 use object::elf::{ET_DYN, ET_EXEC, R_LARCH_64, SHF_ALLOC, SHT_PROGBITS, SHT_RELA, SHT_STRTAB, SHT_SYMTAB};
 use std::fs;
 use std::path::Path;
@@ -14,13 +15,17 @@ pub(super) const SYMBOL_AT: u64 = 0x20;
 pub(super) const KERNEL_END: u64 = 0xc000;
 const SERVER_BASE: u64 = 0x1_2000_0000;
 
-/// A folder with a kernel, `root`, `console`, and programs that are none.
+/// A folder with a kernel, `root`, `console`, `host`, and programs that are none.
 pub(super) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
     put("microkernel", &kernel().write());
     put("root", &program().write());
     put("console", &program().write());
+    put("host", &host().write());
+    let mut headless = host();
+    headless.segments[0].data[0] = 0;
+    put("headless", &headless.write());
     put("script", b"#!/bin/sh\necho hello\n");
     let mut foreign = program().write();
     foreign[18..20].copy_from_slice(&62_u16.to_le_bytes());
@@ -87,6 +92,15 @@ pub(super) fn program() -> ElfImage {
             section(".shstrtab", SHT_STRTAB.0, 0, 0, Vec::new()),
         ],
     }
+}
+
+/// A host: its header, and an instruction for each of its addresses.
+pub(super) fn host() -> ElfImage {
+    let entries = [0x30, 0x34, 0x38, 0x3c, 0x40].map(|offset| TEXT + offset);
+    let words = core::iter::once(HEADER_MAGIC).chain(entries);
+    let mut text: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    text.resize(0x44, 2);
+    ElfImage { entry: TEXT + 0x30, segments: vec![segment(5, TEXT, text, 0x44)], ..program() }
 }
 
 fn segment(flags: u32, vaddr: u64, data: Vec<u8>, mem_size: u64) -> Segment {
