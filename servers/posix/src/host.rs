@@ -146,6 +146,25 @@ pub enum Input {
     End,
 }
 
+/// Bytes that the provided copies between frames and programs move at once.
+const PIECE: usize = 512;
+
+/// Goes through a length in pieces.
+fn for_each_stop(
+    bytes: usize,
+    mut each: impl FnMut(usize, &mut [u8]) -> Result<(), CopyStop>,
+) -> Result<(), CopyStop> {
+    let mut buffer = [0; PIECE];
+    let mut done = 0;
+    while done < bytes {
+        let length = (bytes - done).min(PIECE);
+        let Some(piece) = buffer.get_mut(..length) else { break };
+        each(done, piece).map_err(|stop| CopyStop { done: done + stop.done })?;
+        done += length;
+    }
+    Ok(())
+}
+
 /// The machine under the server.
 ///
 /// The copies of the first group act on the *current* space, which [`Host::switch`] chose, and only on
@@ -185,6 +204,56 @@ pub trait Host: 'static {
     fn read_frame(&mut self, frame: WindowPage, offset: usize, into: &mut [u8]);
     /// Writes to a frame; `offset` and the length stay within the page.
     fn write_frame(&mut self, frame: WindowPage, offset: usize, from: &[u8]);
+    /// Fills a part of a frame with zeros; offset and length stay within the page.
+    fn zero_part(&mut self, frame: WindowPage, offset: usize, bytes: usize) {
+        // Writing to a frame never stops.
+        let _ = for_each_stop(bytes, |done, piece| {
+            self.write_frame(frame, offset + done, piece);
+            Ok(())
+        });
+    }
+    /// Copies from one frame to another; offsets and length stay within the pages.
+    fn copy_part(&mut self, from: (WindowPage, usize), to: (WindowPage, usize), bytes: usize) {
+        let _ = for_each_stop(bytes, |done, piece| {
+            self.read_frame(from.0, from.1 + done, piece);
+            self.write_frame(to.0, to.1 + done, piece);
+            Ok(())
+        });
+    }
+    /// Writes a part of a frame to a program's memory; offset and length stay within the page.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be written.
+    fn copy_frame_out(
+        &mut self,
+        frame: WindowPage,
+        offset: usize,
+        bytes: usize,
+        to: u64,
+    ) -> Result<(), CopyStop> {
+        for_each_stop(bytes, |done, piece| {
+            self.read_frame(frame, offset + done, piece);
+            self.copy_out(piece, to + done as u64)
+        })
+    }
+    /// Reads a program's memory into a part of a frame; offset and length stay within the page.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be read; those before it are in the frame.
+    fn copy_frame_in(
+        &mut self,
+        from: u64,
+        frame: WindowPage,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), CopyStop> {
+        for_each_stop(bytes, |done, piece| {
+            let copied = self.copy_in(from + done as u64, piece);
+            let length = copied.map_or_else(|stop| stop.done, |()| piece.len());
+            self.write_frame(frame, offset + done, piece.get(..length).unwrap_or_default());
+            copied
+        })
+    }
 
     /// Changes mappings of a space, entry by entry; at most [`BATCH_ENTRIES`].
     ///

@@ -130,6 +130,7 @@ impl<H: Host> Server<H> {
         let mut waits = WaitQueues::default();
         let random = Random::new(host.random_seed());
         let now = host.monotonic_ns();
+        let started = crate::file::node::Time::of_ns(now.saturating_add(host.realtime_offset_ns()));
         Ok(Self {
             memory,
             spaces: Slots::new(usize::from(resources.spaces)),
@@ -138,7 +139,7 @@ impl<H: Host> Server<H> {
             free_contexts: (1..=resources.contexts).rev().map(ContextId).collect(),
             processes: Slots::new(usize::from(resources.contexts)),
             numbers: Numbers::default(),
-            files: Files::new(resources.archive, &mut waits)?,
+            files: Files::new(resources.archive, started, &mut waits)?,
             ready: RunQueue::default(),
             futexes: Futexes::new(&mut waits),
             random,

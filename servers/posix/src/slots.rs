@@ -83,6 +83,11 @@ impl<K: Id, T> Slots<K, T> {
         self.places.get_mut(index(key.number()))?.as_mut()
     }
 
+    /// Most things that there can be.
+    pub const fn most(&self) -> usize {
+        self.most
+    }
+
     /// How many things there are.
     pub fn len(&self) -> usize {
         self.places.len() - self.unused.len()

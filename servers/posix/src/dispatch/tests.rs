@@ -71,8 +71,20 @@ fn address(bad: Bad) -> u64 {
 fn good(row: &Row, kind: Kind, position: usize) -> u64 {
     let place = SCRATCH + position as u64 * 0x1000;
     match (row.name, kind) {
-        ("getdents64", Kind::Fd) => 4,
-        ("read" | "readv" | "pread64" | "lseek" | "fstat", Kind::Fd) => 3,
+        ("getdents64" | "fchdir", Kind::Fd) => 4,
+        ("sendfile", Kind::Fd) if position == 0 => 5,
+        ("copy_file_range", Kind::Fd) if position == 2 => 5,
+        ("pwrite64" | "pwritev", Kind::Fd) => 5,
+        ("mknodat" | "mkdirat", Kind::Path) => SCRATCH + 0x8200,
+        ("symlinkat", Kind::Path) if position == 2 => SCRATCH + 0x8200,
+        ("linkat" | "renameat2", Kind::Path) if position == 3 => SCRATCH + 0x8200,
+        ("chdir", Kind::Path) => SCRATCH + 0x8100,
+        ("ppoll", Kind::Size) => 8,
+        ("pwritev" | "preadv", Kind::Size) if position == 2 => 2,
+        ("pwritev" | "preadv", Kind::Size) => 0,
+        ("pwrite64", Kind::Size) if position == 3 => 0,
+        ("read" | "readv" | "pread64" | "preadv" | "lseek" | "fstat" | "fstatfs", Kind::Fd) => 3,
+        ("sendfile" | "copy_file_range", Kind::Fd) => 3,
         ("write" | "writev", Kind::Fd) => 1,
         ("readv" | "writev", Kind::Size) => 2,
         ("clone3", Kind::Size) => 88,
@@ -118,6 +130,8 @@ fn prepared() -> Driver {
     let mut driver = Driver::with_scratch();
     driver.poke(SCRATCH + 0x8000, b"/text\0");
     driver.poke(SCRATCH + 0x8100, b"/\0");
+    driver.poke(SCRATCH + 0x8200, b"/new\0");
+    driver.poke(SCRATCH + 0x8300, b"/written\0");
     driver.poke(SCRATCH + 0xa000, &0x2008_0522_u32.to_le_bytes());
     // Two good pieces for readv and writev.
     for (number, word) in [SCRATCH, 4, SCRATCH + 8, 4].iter().enumerate() {
@@ -126,6 +140,7 @@ fn prepared() -> Driver {
     let at = u64::MAX - 99;
     assert_eq!(driver.call(56, [at, SCRATCH + 0x8000, 0, 0, 0, 0]), Some(3));
     assert_eq!(driver.call(56, [at, SCRATCH + 0x8100, 0, 0, 0, 0]), Some(4));
+    assert_eq!(driver.call(56, [at, SCRATCH + 0x8300, 0o102, 0o644, 0, 0]), Some(5));
     assert_eq!(driver.call(222, [READ_ONLY, PAGE_BYTES, 1, 0x32, 0, 0]), Some(READ_ONLY));
     assert_eq!(driver.call(222, [LONELY, PAGE_BYTES, 3, 0x32, 0, 0]), Some(LONELY));
     driver.poke(LONELY + PAGE_BYTES - 1, &[1]);
@@ -159,7 +174,7 @@ fn every_pointer_argument_refuses_every_bad_value() {
                 let pieces = matches!(argument.kind, Kind::BufferIn(_) | Kind::BufferOut(_));
                 let expected: &[Result<u64, Errno>] = match (row.name, argument.kind, bad) {
                     // A short result where a byte came through.
-                    ("write", _, Bad::NextPage) => &[Ok(1)],
+                    ("write" | "pwrite64", _, Bad::NextPage) => &[Ok(1)],
                     ("read" | "pread64" | "getrandom", _, Bad::NextPage) => &[Ok(1)],
                     // The word is not aligned there.
                     ("futex", Kind::Word, Bad::Last | Bad::Wraps) => &[Err(Errno::EINVAL)],
@@ -232,7 +247,7 @@ fn strace_prints_calls_as_people_read_them() {
     };
     let at = u64::MAX - 99;
     let line = trace(&mut driver, 56, [at, SCRATCH + 0x8000, 0, 0, 0, 0]);
-    assert_eq!(line, "[2] openat(AT_FDCWD, \"/text\", 0o0, 0o0) = 5");
+    assert_eq!(line, "[2] openat(AT_FDCWD, \"/text\", 0o0, 0o0) = 6");
     driver.poke(SCRATCH, b"hi\n");
     let line = trace(&mut driver, 64, [1, SCRATCH, 3, 0, 0, 0]);
     assert_eq!(line, "[2] write(1, \"hi\\n\", 3) = 3");
@@ -265,7 +280,7 @@ proptest! {
         prop_assert_eq!(server.free_contexts.len(), 16);
         prop_assert!(server.files.open.is_empty());
         prop_assert!(server.host.mapped.is_empty());
-        prop_assert_eq!(server.waits.in_use(), 67);
+        prop_assert_eq!(server.waits.in_use(), 68);
     }
 }
 

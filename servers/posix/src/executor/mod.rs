@@ -9,6 +9,7 @@ pub mod run_queue;
 pub mod task;
 pub mod timers;
 pub mod wait;
+pub mod waits;
 
 #[cfg(test)]
 mod tests;

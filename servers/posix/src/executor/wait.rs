@@ -46,6 +46,8 @@ struct Node {
     thread: Option<ThreadId>,
     tag: Tag,
     state: Option<Woken>,
+    /// The waiter that this one stands for in another queue; itself otherwise.
+    leader: u32,
     previous: u32,
     next: u32,
 }
@@ -86,6 +88,17 @@ impl WaitQueues {
         if let Some(due_ns) = due_ns {
             self.timers.insert(number, due_ns);
         }
+        WaiterId::new(number)
+    }
+
+    /// Adds one more queue to a waiter: it is woken, once, when any of them is.
+    pub fn join(&mut self, leader: WaiterId, queue: QueueId) -> WaiterId {
+        let thread = self.nodes.get(index(leader.number())).and_then(|node| node.thread);
+        let number = self.add(thread, Tag::default());
+        if let Some(node) = self.nodes.get_mut(index(number)) {
+            node.leader = leader.number();
+        }
+        self.link(number, queue.number());
         WaiterId::new(number)
     }
 
@@ -166,14 +179,24 @@ impl WaitQueues {
         self.timers.remove(number);
         let Some(node) = self.nodes.get_mut(index(number)) else { return };
         node.state = Some(how);
-        if let Some(thread) = node.thread {
+        let (leader, thread) = (node.leader, node.thread);
+        if leader != number {
+            self.timers.remove(leader);
+            let Some(leader) = self.nodes.get_mut(index(leader)) else { return };
+            // Another queue was faster: the thread is on its way.
+            if leader.state.is_some() {
+                return;
+            }
+            leader.state = Some(how);
+        }
+        if let Some(thread) = thread {
             ready.push(thread);
         }
     }
 
     fn add(&mut self, thread: Option<ThreadId>, tag: Tag) -> u32 {
         let number = self.unused.pop().unwrap_or_else(|| crate::number::low_u32(self.nodes.len() as u64));
-        let node = Node { thread, tag, state: None, previous: number, next: number };
+        let node = Node { thread, tag, state: None, leader: number, previous: number, next: number };
         match self.nodes.get_mut(index(number)) {
             Some(place) => *place = node,
             None => self.nodes.push(node),

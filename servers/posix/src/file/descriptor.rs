@@ -1,12 +1,13 @@
 //! Descriptors and open files.
 
-use super::Files;
+use super::device::Device;
+use super::event::EventId;
+use super::pipe::{End, PipeId};
+use super::proc::Entry;
 use super::tree::NodeId;
 use crate::Errno;
 use crate::define_id;
 use crate::host::{Host, Stream};
-use crate::memory::area::Protection;
-use crate::memory::mmap::{MappedFile, Readable};
 use crate::number::{index, low_u32, to_usize};
 use crate::server::Server;
 use alloc::vec::Vec;
@@ -27,8 +28,16 @@ pub enum OpenKind {
     Input,
     /// An output stream.
     Output(Stream),
-    /// A node of the tree.
+    /// A file, a directory, or whatever O_PATH names.
     Node(NodeId),
+    /// A device, and its node.
+    Device(Device, NodeId),
+    /// An end of a pipe or FIFO.
+    Pipe(PipeId, End),
+    /// A counter (eventfd).
+    Event(EventId),
+    /// Something in /proc.
+    Proc(Entry),
 }
 
 /// An open file: what Linux calls an open file description.
@@ -40,7 +49,7 @@ pub struct OpenFile {
     pub flags: u32,
     /// Where reading goes on.
     pub offset: u64,
-    /// Descriptors that name it.
+    /// Descriptors and waiting calls that name it.
     pub(super) references: u32,
 }
 
@@ -62,10 +71,19 @@ pub enum OnExec {
     Close,
 }
 
+impl OnExec {
+    /// As a call's flags say.
+    pub const fn of(bits: u32) -> Self {
+        if bits & flags::CLOEXEC != 0 { Self::Close } else { Self::Keep }
+    }
+}
+
 /// A process's descriptors.
 #[derive(Debug)]
 pub struct Descriptors {
     table: Vec<Option<Descriptor>>,
+    /// Every number below is used.
+    first_free: u32,
     /// Processes that have it.
     users: u32,
 }
@@ -82,12 +100,18 @@ pub mod flags {
     pub const CREAT: u32 = 0o100;
     /// It must not be there.
     pub const EXCL: u32 = 0o200;
+    /// It does not become the controlling terminal.
+    pub const NOCTTY: u32 = 0o400;
     /// Cut it.
     pub const TRUNC: u32 = 0o1000;
     /// Writes go to the end.
     pub const APPEND: u32 = 0o2000;
     /// Never wait.
     pub const NONBLOCK: u32 = 0o4000;
+    /// Pipes: writes stay apart (packets).
+    pub const DIRECT: u32 = 0o4_0000;
+    /// What every 64-bit open has.
+    pub const LARGEFILE: u32 = 0o10_0000;
     /// Only a directory.
     pub const DIRECTORY: u32 = 0o20_0000;
     /// No symbolic link at the end.
@@ -98,8 +122,8 @@ pub mod flags {
     pub const CLOEXEC: u32 = 0o200_0000;
     /// Only the name.
     pub const PATH: u32 = 0o1000_0000;
-    /// What every 64-bit open has.
-    pub const LARGEFILE: u32 = 0;
+    /// A file without a name (with DIRECTORY).
+    pub const TMPFILE: u32 = 0o2000_0000;
 }
 
 impl OpenFile {
@@ -110,18 +134,36 @@ impl OpenFile {
 
     /// Whether it may be read.
     pub const fn is_readable(&self) -> bool {
-        self.flags & flags::PATH == 0 && self.flags & flags::ACCESS != flags::WRONLY
+        self.flags & flags::PATH == 0 && matches!(self.flags & flags::ACCESS, 0 | flags::RDWR)
     }
 
     /// Whether it may be written.
     pub const fn is_writable(&self) -> bool {
-        self.flags & flags::PATH == 0 && self.flags & flags::ACCESS != 0
+        self.flags & flags::PATH == 0 && matches!(self.flags & flags::ACCESS, flags::WRONLY | flags::RDWR)
+    }
+
+    /// Whether only its name counts (O_PATH).
+    pub const fn is_name(&self) -> bool {
+        self.flags & flags::PATH != 0
+    }
+
+    /// Whether its calls never wait.
+    pub const fn is_nonblocking(&self) -> bool {
+        self.flags & flags::NONBLOCK != 0
+    }
+
+    /// Its node in the tree, if it has one.
+    pub const fn node(&self) -> Option<NodeId> {
+        match self.kind {
+            OpenKind::Node(node) | OpenKind::Device(_, node) => Some(node),
+            _ => None,
+        }
     }
 }
 
 impl Descriptors {
     const fn new() -> Self {
-        Self { table: Vec::new(), users: 1 }
+        Self { table: Vec::new(), first_free: 0, users: 1 }
     }
 
     /// A descriptor.
@@ -135,26 +177,50 @@ impl Descriptors {
         self.table.get_mut(index(fd))?.as_mut()
     }
 
+    /// Every descriptor, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Descriptor)> {
+        (0..).zip(&self.table).filter_map(|(fd, descriptor)| Some((fd, (*descriptor)?)))
+    }
+
     /// Takes a descriptor away.
+    #[inline]
     pub(super) fn take(&mut self, fd: u32) -> Option<Descriptor> {
-        self.table.get_mut(index(fd))?.take()
+        let taken = self.table.get_mut(index(fd))?.take();
+        if taken.is_some() {
+            self.first_free = self.first_free.min(fd);
+        }
+        taken
+    }
+
+    /// Processes that have it.
+    pub(super) const fn users(&self) -> u32 {
+        self.users
+    }
+
+    /// Numbers that were ever used end before this.
+    pub(super) fn end(&self) -> u32 {
+        low_u32(self.table.len() as u64)
     }
 
     /// The lowest free number from `from` to below `end`.
-    fn lowest(&self, from: u32, end: u64) -> Option<u32> {
+    #[inline]
+    pub(super) fn lowest(&self, from: u32, end: u64) -> Option<u32> {
         let end = u32::try_from(end.min(1 << 20)).ok()?;
-        (from..end).find(|fd| self.get(*fd).is_none())
+        (from.max(self.first_free)..end).find(|fd| self.get(*fd).is_none())
     }
 
     pub(super) fn put(&mut self, fd: u32, descriptor: Descriptor) -> Option<Descriptor> {
         if self.table.len() <= index(fd) {
             self.table.resize(index(fd) + 1, None);
         }
+        if fd == self.first_free {
+            self.first_free += 1;
+        }
         self.table.get_mut(index(fd))?.replace(descriptor)
     }
 }
 
-impl Files {
+impl<H: Host> Server<H> {
     /// A table whose first three descriptors are the console's streams; `None` when tables are full.
     pub fn standard_descriptors(&mut self) -> Option<DescriptorsId> {
         let streams = [
@@ -162,76 +228,102 @@ impl Files {
             (OpenKind::Output(Stream::StandardOutput), flags::WRONLY),
             (OpenKind::Output(Stream::StandardError), flags::WRONLY),
         ];
-        let id = self.descriptors.insert(Descriptors::new())?;
+        let id = self.files.descriptors.insert(Descriptors::new())?;
         for (fd, (kind, flags)) in (0..).zip(streams) {
-            let open = self.open.insert(OpenFile { references: 1, ..OpenFile::new(kind, flags) })?;
-            self.descriptors.get_mut(id)?.put(fd, Descriptor { open, on_exec: OnExec::Keep });
+            let open = self.files.open.insert(OpenFile { references: 1, ..OpenFile::new(kind, flags) })?;
+            self.files.descriptors.get_mut(id)?.put(fd, Descriptor { open, on_exec: OnExec::Keep });
         }
-        Some(id)
-    }
-
-    /// One process more has a table; `None` when there is no such table.
-    pub(super) fn share_descriptors(&mut self, id: DescriptorsId) -> Option<DescriptorsId> {
-        self.descriptors.get_mut(id)?.users += 1;
         Some(id)
     }
 
     /// A copy of a table for another process; `None` when tables are full.
     pub(super) fn copy_descriptors(&mut self, id: DescriptorsId) -> Option<DescriptorsId> {
-        let table = self.descriptors.get(id)?.table.clone();
+        let before = self.files.descriptors.get(id)?;
+        let copy = Descriptors { table: before.table.clone(), first_free: before.first_free, users: 1 };
+        let copied = self.files.descriptors.insert(copy)?;
+        let table = &self.files.descriptors.get(copied)?.table;
         for descriptor in table.iter().flatten() {
-            if let Some(file) = self.open.get_mut(descriptor.open) {
+            if let Some(file) = self.files.open.get_mut(descriptor.open) {
                 file.references += 1;
             }
         }
-        let (opens, copy): (Vec<_>, _) = (
-            table.iter().flatten().map(|descriptor| descriptor.open).collect(),
-            Descriptors { table, users: 1 },
-        );
-        let copied = self.descriptors.insert(copy);
-        if copied.is_none() {
-            opens.into_iter().for_each(|open| self.release(open));
-        }
-        copied
+        Some(copied)
     }
 
     /// One process less has a table; the last one closes everything in it.
     pub fn release_descriptors(&mut self, id: DescriptorsId) {
-        let Some(table) = self.descriptors.get_mut(id) else { return };
+        let Some(table) = self.files.descriptors.get_mut(id) else { return };
         table.users -= 1;
         if table.users != 0 {
             return;
         }
-        let Some(table) = self.descriptors.remove(id) else { return };
+        let Some(table) = self.files.descriptors.remove(id) else { return };
         for descriptor in table.table.into_iter().flatten() {
-            self.release(descriptor.open);
+            self.release_open(descriptor.open);
         }
     }
 
     /// Closes what execve closes.
     pub fn close_on_exec(&mut self, id: DescriptorsId) {
-        let Some(table) = self.descriptors.get_mut(id) else { return };
-        let mut closed = Vec::new();
-        for place in &mut table.table {
-            if let Some(descriptor) = place.take_if(|descriptor| descriptor.on_exec == OnExec::Close) {
-                closed.push(descriptor.open);
+        let mut fd = 0;
+        while let Some(table) = self.files.descriptors.get_mut(id).filter(|table| fd < table.end()) {
+            if table.get(fd).is_some_and(|descriptor| descriptor.on_exec == OnExec::Close)
+                && let Some(descriptor) = table.take(fd)
+            {
+                self.release_open(descriptor.open);
             }
-        }
-        for open in closed {
-            self.release(open);
+            fd += 1;
         }
     }
 
-    pub(super) fn release(&mut self, open: OpenId) {
-        let Some(file) = self.open.get_mut(open) else { return };
+    /// An open file is needed once more.
+    pub(super) fn hold_open(&mut self, open: OpenId) {
+        if let Some(file) = self.files.open.get_mut(open) {
+            file.references += 1;
+        }
+    }
+
+    /// An open file is needed once less; the last one closes it.
+    #[inline]
+    pub(super) fn release_open(&mut self, open: OpenId) {
+        let Some(file) = self.files.open.get_mut(open) else { return };
         file.references = file.references.saturating_sub(1);
-        if file.references == 0 {
-            self.open.remove(open);
+        if file.references == 0
+            && let Some(file) = self.files.open.remove(open)
+        {
+            self.closed(open, &file);
         }
     }
-}
 
-impl<H: Host> Server<H> {
+    /// Gives back what an open file had.
+    fn closed(&mut self, open: OpenId, file: &OpenFile) {
+        self.files.locks.forget_open(open, &mut self.waits, &mut self.ready);
+        match file.kind {
+            OpenKind::Node(node) => {
+                if file.is_writable()
+                    && let Some(node) = self.files.tree.get_mut(node)
+                {
+                    node.writers -= 1;
+                }
+                self.release_node(node);
+            }
+            OpenKind::Device(_, node) => self.release_node(node),
+            OpenKind::Pipe(pipe, end) => self.close_pipe(pipe, end),
+            OpenKind::Event(event) => self.close_event(event),
+            OpenKind::Input | OpenKind::Output(_) | OpenKind::Proc(_) => {}
+        }
+    }
+
+    /// The acting process's table.
+    ///
+    /// # Errors
+    /// EBADF when there is none.
+    #[inline]
+    pub(super) fn descriptors(&mut self) -> Result<&mut Descriptors, Errno> {
+        let id = self.process()?.files.descriptors;
+        self.files.descriptors.get_mut(id).ok_or(Errno::EBADF)
+    }
+
     /// The acting process's descriptor of a register.
     ///
     /// # Errors
@@ -251,6 +343,14 @@ impl<H: Host> Server<H> {
         self.files.open.get(self.descriptor(fd)?.open).ok_or(Errno::EBADF)
     }
 
+    /// As [`Server::open_file`], and only if more than its name is open.
+    ///
+    /// # Errors
+    /// EBADF also for O_PATH.
+    pub(super) fn real_file(&self, fd: u64) -> Result<&OpenFile, Errno> {
+        self.open_file(fd).and_then(|file| if file.is_name() { Err(Errno::EBADF) } else { Ok(file) })
+    }
+
     /// The acting process's open file of a register, to change it.
     ///
     /// # Errors
@@ -261,47 +361,53 @@ impl<H: Host> Server<H> {
         self.files.open.get_mut(open).ok_or(Errno::EBADF)
     }
 
+    /// Whether a descriptor more is within RLIMIT_NOFILE.
+    ///
+    /// # Errors
+    /// EMFILE when it is not.
+    #[inline]
+    pub(super) fn check_descriptor(&mut self) -> Result<(), Errno> {
+        let most = self.process()?.limits.files();
+        self.descriptors()?.lowest(0, most).map(|_| ()).ok_or(Errno::EMFILE)
+    }
+
     /// Gives an open file the lowest free descriptor from `from`.
     ///
     /// # Errors
     /// EMFILE beyond RLIMIT_NOFILE.
+    #[inline]
     pub fn add_descriptor(&mut self, open: OpenId, on_exec: OnExec, from: u32) -> Result<u64, Errno> {
-        let (id, most) = (self.process()?.files.descriptors, self.process()?.limits.files());
-        let table = self.files.descriptors.get_mut(id).ok_or(Errno::EBADF)?;
+        let most = self.process()?.limits.files();
+        let table = self.descriptors()?;
         let fd = table.lowest(from, most).ok_or(Errno::EMFILE)?;
         table.put(fd, Descriptor { open, on_exec });
-        if let Some(file) = self.files.open.get_mut(open) {
-            file.references += 1;
-        }
+        self.hold_open(open);
         Ok(u64::from(fd))
     }
 
-    /// Opens a file at the lowest free descriptor.
+    /// Opens a file at the lowest free descriptor. What the file has is given back if that fails.
     ///
     /// # Errors
     /// ENFILE, EMFILE.
+    #[inline]
     pub fn install(&mut self, file: OpenFile, on_exec: OnExec) -> Result<u64, Errno> {
-        let open = self.files.open.insert(file).ok_or(Errno::ENFILE)?;
-        self.add_descriptor(open, on_exec, 0).inspect_err(|_| {
-            self.files.open.remove(open);
-        })
+        let Some(open) = self.files.open.insert(OpenFile { references: 1, ..file }) else {
+            // Nothing has a lock through a file that was never open.
+            self.closed(crate::slots::Id::new(u32::MAX), &file);
+            return Err(Errno::ENFILE);
+        };
+        let added = self.add_descriptor(open, on_exec, 0);
+        // The descriptor's reference is the one that stays.
+        self.release_open(open);
+        added
     }
+}
 
-    /// What mmap needs to know of a descriptor.
-    ///
-    /// # Errors
-    /// EBADF; ENODEV for what has no pages.
-    pub fn mapped_file(&mut self, fd: u64) -> Result<MappedFile, Errno> {
-        let file = *self.open_file(fd)?;
-        if file.flags & flags::PATH != 0 {
-            return Err(Errno::EBADF);
-        }
-        let OpenKind::Node(node) = file.kind else { return Err(Errno::ENODEV) };
-        let object = self.files.tree.object(node, &mut self.memory.objects).ok_or(Errno::ENODEV)?;
-        let shared_most =
-            if file.is_writable() { Protection::all() } else { Protection::READ | Protection::EXECUTE };
-        let readable = if file.is_readable() { Readable::Yes } else { Readable::No };
-        Ok(MappedFile { object, shared_most, readable })
+impl super::Files {
+    /// One process more has a table; `None` when there is no such table.
+    pub(super) fn share_descriptors(&mut self, id: DescriptorsId) -> Option<DescriptorsId> {
+        self.descriptors.get_mut(id)?.users += 1;
+        Some(id)
     }
 }
 

@@ -1,7 +1,10 @@
 //! getdents64.
 
-use super::descriptor::OpenKind;
-use super::tree::{Content, KIND_MASK, NodeId, Tree};
+use super::descriptor::{OpenFile, OpenKind};
+use super::folder::FIRST_COOKIE;
+use super::node::KIND_MASK;
+use super::place::Place;
+use super::tree::NodeId;
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
@@ -12,55 +15,124 @@ use alloc::vec::Vec;
 
 /// Bytes of `struct linux_dirent64` before the name.
 const HEADER: usize = 19;
+/// Most bytes that one call lists: what is kept in memory meanwhile.
+const MOST: usize = 64 << 10;
+/// The position behind `..`: the newest entry is next.
+const NEWEST: u64 = 2;
+/// The position of `..`.
+const PARENT: u64 = 1;
+
+/// Entries on their way to a program.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    bytes: Vec<u8>,
+    room: usize,
+    /// Where the listing goes on.
+    pub(super) position: u64,
+    full: bool,
+}
+
+impl Listing {
+    /// Adds an entry, and says where the listing goes on behind it; `None` when it does not fit.
+    pub(super) fn add(&mut self, name: &[u8], number: u64, kind: u32, next: u64) -> Option<()> {
+        let length = (HEADER + name.len() + 1).next_multiple_of(8);
+        let start = self.bytes.len();
+        if start + length > self.room {
+            self.full = true;
+            return None;
+        }
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.bytes.extend_from_slice(&next.to_le_bytes());
+        self.bytes.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
+        self.bytes.push(((kind & KIND_MASK) >> 12).to_le_bytes()[0]);
+        self.bytes.extend_from_slice(name);
+        self.bytes.resize(start + length, 0);
+        self.position = next;
+        Some(())
+    }
+}
 
 /// getdents64(2): as many entries as fit.
 pub fn getdents64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let file = *server.open_file(arguments.word(0))?;
+    let file = *server.real_file(arguments.word(0))?;
     if !file.is_readable() {
         return Err(Errno::EBADF);
     }
     let room = u64::from(low_u32(arguments.word(2)));
     let to = UserSlice::new(arguments.word(1), room)?;
-    let OpenKind::Node(directory) = file.kind else { return Err(Errno::ENOTDIR) };
-    let mut bytes = Vec::new();
-    let mut position = file.offset;
-    while let Some((name, node)) = entry(&server.files.tree, directory, position)? {
-        let length = (HEADER + name.len() + 1).next_multiple_of(8);
-        if bytes.len() + length > to_usize(room) {
-            break;
-        }
-        position += 1;
-        let start = bytes.len();
-        bytes.extend_from_slice(&Tree::inode(node).to_le_bytes());
-        bytes.extend_from_slice(&position.to_le_bytes());
-        bytes.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
-        bytes.push(kind(&server.files.tree, node));
-        bytes.extend_from_slice(name);
-        bytes.resize(start + length, 0);
-    }
-    if bytes.is_empty() {
+    let mut listing = Listing {
+        bytes: core::mem::take(&mut server.files.listing),
+        room: to_usize(room).min(MOST),
+        position: file.offset,
+        full: false,
+    };
+    listing.bytes.clear();
+    let listed = list(server, &file, &mut listing).and_then(|()| {
         // A buffer too small for the next entry is an error; the directory's end is not.
-        let more = entry(&server.files.tree, directory, position)?.is_some();
-        return if more { Err(Errno::EINVAL) } else { Ok(0) };
+        if listing.bytes.is_empty() && listing.full {
+            return Err(Errno::EINVAL);
+        }
+        server.view()?.write_bytes(&listing.bytes, to)?;
+        server.open_file_mut(arguments.word(0))?.offset = listing.position;
+        Ok(listing.bytes.len() as u64)
+    });
+    server.files.listing = listing.bytes;
+    listed
+}
+
+fn list<H: Host>(server: &mut Server<H>, file: &OpenFile, listing: &mut Listing) -> Result<(), Errno> {
+    match file.kind {
+        OpenKind::Node(id) => {
+            let node = server.files.tree.get(id).ok_or(Errno::ENOENT)?;
+            if !node.is_directory() {
+                return Err(Errno::ENOTDIR);
+            }
+            if node.links == 0 {
+                // A removed directory lists nothing, not even itself.
+                return Err(Errno::ENOENT);
+            }
+            server.note_read(id);
+            list_folder(server, id, listing);
+            Ok(())
+        }
+        OpenKind::Proc(entry) if entry.is_directory() => {
+            server.list_proc(entry, listing);
+            Ok(())
+        }
+        _ => Err(Errno::ENOTDIR),
     }
-    server.view()?.write_bytes(&bytes, to)?;
-    server.open_file_mut(arguments.word(0))?.offset = position;
-    Ok(bytes.len() as u64)
 }
 
-/// The entry at a position: 0 is `.`, 1 is `..`.
-fn entry(tree: &Tree, directory: NodeId, position: u64) -> Result<Option<(&'static [u8], NodeId)>, Errno> {
-    let node = tree.get(directory).ok_or(Errno::ENOENT)?;
-    let Content::Directory(children) = &node.content else { return Err(Errno::ENOTDIR) };
-    Ok(match position {
-        0 => Some((b".", directory)),
-        1 => Some((b"..", node.parent)),
-        more => children.iter().nth(to_usize(more - 2)).map(|(name, node)| (*name, *node)),
-    })
+/// Position 0 is `.`, 1 is `..`, 2 the newest entry; others are the cookie of the entry that came last, and only
+/// older entries come behind it.
+fn list_folder<H: Host>(server: &Server<H>, id: NodeId, listing: &mut Listing) -> Option<()> {
+    let tree = &server.files.tree;
+    let number = |id| tree.get(id).map_or(0, |node| node.number);
+    if listing.position == 0 {
+        listing.add(b".", number(id), super::node::DIRECTORY, PARENT)?;
+    }
+    if listing.position == PARENT {
+        listing.add(b"..", number(tree.parent(id)), super::node::DIRECTORY, NEWEST)?;
+    }
+    let before = if listing.position == NEWEST { u64::MAX } else { listing.position };
+    for (entry, node) in tree.get(id)?.folder()?.before(before.max(FIRST_COOKIE)) {
+        let kind = tree.get(node).map_or(0, |node| node.mode);
+        listing.add(entry.name.bytes(), number(node), kind, entry.cookie)?;
+    }
+    Some(())
 }
 
-/// DT_: the kind bits of the mode, shifted.
-fn kind(tree: &Tree, node: NodeId) -> u8 {
-    let mode = tree.get(node).map_or(0, |node| node.mode);
-    ((mode & KIND_MASK) >> 12).to_le_bytes()[0]
+impl<H: Host> Server<H> {
+    /// st_size of a place.
+    pub(super) fn place_size(&self, place: Place) -> u64 {
+        use super::node::Content;
+        let Place::Node(id) = place else { return 0 };
+        match self.files.tree.get(id).map(|node| &node.content) {
+            Some(Content::File(data)) => self.data_size(*data),
+            Some(Content::Link(text)) => text.bytes().len() as u64,
+            // Linux's tmpfs counts 20 bytes for each entry, `.` and `..` among them.
+            Some(Content::Directory(folder)) => (folder.len() as u64 + 2) * 20,
+            _ => 0,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::descriptor::most_moved;
 use crate::Errno;
 use crate::host::Host;
+use crate::memory::content::Bytes;
 use crate::server::Server;
 use crate::user::{UserPtr, UserSlice};
 use alloc::vec::Vec;
@@ -23,6 +24,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
+    #[inline]
     pub(super) fn one(address: u64, bytes: u64) -> Result<Self, Errno> {
         let mut pieces = Self::default();
         pieces.push(UserSlice::new(address, bytes)?);
@@ -60,6 +62,61 @@ impl Pieces {
     pub(super) fn iter(&self) -> impl Iterator<Item = UserSlice> {
         self.few.iter().chain(&self.more).copied()
     }
+
+    /// The pieces without their first `done` bytes.
+    pub(super) fn after(&self, done: u64) -> impl Iterator<Item = UserSlice> {
+        let mut skip = done;
+        self.iter().filter_map(move |piece| {
+            let rest = piece.after(skip);
+            skip -= piece.bytes().min(skip);
+            (!rest.is_empty()).then_some(rest)
+        })
+    }
+}
+
+/// What a call writes: a program's bytes, or the server's own.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source<'a> {
+    /// A program's, those before `done` left out.
+    User {
+        /// All of them.
+        pieces: &'a Pieces,
+        /// How many are written already.
+        done: u64,
+    },
+    /// The server's.
+    Own(&'a [u8]),
+}
+
+impl<'a> Source<'a> {
+    pub(super) const fn user(pieces: &'a Pieces) -> Self {
+        Self::User { pieces, done: 0 }
+    }
+
+    /// How many bytes are left.
+    pub(super) const fn bytes(&self) -> u64 {
+        match self {
+            Self::User { pieces, done } => pieces.bytes.saturating_sub(*done),
+            Self::Own(bytes) => bytes.len() as u64,
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Bytes<'a>> {
+        let (user, own) = match *self {
+            Self::User { pieces, done } => (Some(pieces.after(done).map(Bytes::User)), None),
+            Self::Own(bytes) => (None, Some(Bytes::Own(bytes))),
+        };
+        user.into_iter().flatten().chain(own)
+    }
+}
+
+/// How a write came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// So many bytes were taken, and that is the result.
+    Done(u64),
+    /// So many bytes were taken, and there is no room for more now.
+    Full(u64),
 }
 
 /// What was moved before memory ended, or EFAULT when that is nothing.

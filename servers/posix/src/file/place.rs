@@ -1,6 +1,7 @@
 //! Where a path can lead, and what a process keeps of the files: its descriptors and its working directory.
 
-use super::descriptor::DescriptorsId;
+use super::descriptor::{DescriptorsId, OpenId};
+use super::proc::Entry;
 use super::tree::{NodeId, ROOT};
 use crate::Errno;
 use crate::host::Host;
@@ -12,6 +13,10 @@ use crate::server::Server;
 pub enum Place {
     /// A node of the tree in memory.
     Node(NodeId),
+    /// Something in /proc.
+    Proc(Entry),
+    /// An open file that has no name: a pipe or a stream, reached through /proc.
+    Open(OpenId),
 }
 
 impl Place {
@@ -26,6 +31,8 @@ pub struct Holdings {
     pub descriptors: DescriptorsId,
     /// Its working directory.
     pub directory: Place,
+    /// The file of the program that it runs.
+    pub program: Option<NodeId>,
 }
 
 /// Whether a new process has its parent's descriptors or a copy of them.
@@ -43,20 +50,66 @@ impl<H: Host> Server<H> {
     /// # Errors
     /// ENFILE when there are too many tables.
     pub fn descend_files(&mut self, parent: ProcessId, descend: Descend) -> Result<Holdings, Errno> {
-        let Holdings { descriptors, directory } = self.processes.get(parent).ok_or(Errno::ESRCH)?.files;
+        let Holdings { descriptors, directory, program } =
+            self.processes.get(parent).ok_or(Errno::ESRCH)?.files;
         let descriptors = match descend {
             Descend::Share => self.files.share_descriptors(descriptors),
-            Descend::Copy => self.files.copy_descriptors(descriptors),
+            Descend::Copy => self.copy_descriptors(descriptors),
         };
         let descriptors = descriptors.ok_or(Errno::ENFILE)?;
-        Ok(Holdings { descriptors, directory })
+        self.hold_place(directory);
+        if let Some(program) = program {
+            self.run_program(program);
+        }
+        Ok(Holdings { descriptors, directory, program })
     }
 
     /// Gives back what a process had: the last user of a table closes what is in it.
     pub fn leave_files(&mut self, holdings: Holdings) {
-        self.files.release_descriptors(holdings.descriptors);
+        self.release_descriptors(holdings.descriptors);
+        self.release_place(holdings.directory);
+        if let Some(program) = holdings.program {
+            self.give_up_program(program);
+        }
+    }
+
+    /// A process runs a file from now on: it stays, and nobody may write it (ETXTBSY).
+    pub fn run_program(&mut self, id: NodeId) {
+        if let Some(node) = self.files.tree.get_mut(id) {
+            node.holders += 1;
+            node.writers -= 1;
+        }
+    }
+
+    /// A process does not run a file any more.
+    pub fn give_up_program(&mut self, id: NodeId) {
+        if let Some(node) = self.files.tree.get_mut(id) {
+            node.writers += 1;
+        }
+        self.release_node(id);
     }
 
     /// The acting thread wrote where nobody reads: SIGPIPE, which [`crate::process`] delivers.
     pub fn broken_pipe(&mut self) {}
+
+    /// A place stays, whatever becomes of its names.
+    pub fn hold_place(&mut self, place: Place) {
+        if let Place::Node(id) = place {
+            self.files.tree.hold(id);
+        }
+    }
+
+    /// A place is needed no longer.
+    pub(super) fn release_place(&mut self, place: Place) {
+        if let Place::Node(id) = place {
+            self.release_node(id);
+        }
+    }
+
+    /// A node is needed no longer.
+    #[inline]
+    pub(super) fn release_node(&mut self, id: NodeId) {
+        let left = self.files.tree.release(id);
+        self.free_left(left);
+    }
 }

@@ -1,226 +1,276 @@
-//! read and write and their kin, lseek.
+//! read and write and their kin.
 //!
-//! A call is answered at once if everything can be moved now; else it waits, and its `async fn` moves all of
-//! it from the start. What is moved before an error is the result, as Linux has it.
+//! A call is answered at once if something can be moved now; else it waits, and its `async fn` begins again.
+//! What is moved before an error is the result, as Linux has it.
 
-use super::descriptor::{OpenFile, OpenKind, flags};
-use super::pieces::{Pieces, so_far};
-use super::stream::{Written, read_input, write_piece};
-use super::tree::Content;
+use super::descriptor::{OpenId, OpenKind, flags};
+use super::device::Device;
+use super::pieces::{Pieces, Put, Source};
+use super::stream::{read_input, write_stream};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
-use crate::host::Host;
-use crate::number::{low_u32, to_usize};
+use crate::executor::wait::QueueId;
+use crate::host::{Host, Stream};
 use crate::server::Server;
+
+/// What a call could do at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// So many bytes, and that is the result.
+    Bytes(u64),
+    /// Nothing, or less than all: the call waits in this queue for more.
+    Blocked(u64, QueueId),
+}
 
 /// read(2).
 pub fn read<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let file = readable(server, arguments.word(0))?;
+    let open = readable(server, arguments.word(0))?;
     let pieces = Pieces::one(arguments.word(1), arguments.word(2))?;
-    read_now(server, arguments.word(0), file, &pieces)
+    read_at_once(server, open, &pieces)
 }
 
 /// read(2) of what is not there yet.
 pub async fn read_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<u64, Errno> {
     let pieces = Pieces::one(arguments.word(1), arguments.word(2))?;
-    read_later(cx, pieces).await
+    read_later(cx, arguments.word(0), pieces).await
 }
 
 /// readv(2).
 pub fn readv<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let file = readable(server, arguments.word(0))?;
+    let open = readable(server, arguments.word(0))?;
     let pieces = Pieces::vector(server, arguments.word(1), arguments.word(2))?;
-    read_now(server, arguments.word(0), file, &pieces)
+    read_at_once(server, open, &pieces)
 }
 
 /// readv(2) of what is not there yet.
 pub async fn readv_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<u64, Errno> {
     let pieces = cx.attempt(|server| Pieces::vector(server, arguments.word(1), arguments.word(2)))?;
-    read_later(cx, pieces).await
-}
-
-/// pread64(2).
-pub fn pread64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let [fd, buffer, bytes, offset, ..] = arguments.words();
-    if offset.cast_signed() < 0 {
-        return Err(Errno::EINVAL);
-    }
-    let file = readable(server, fd)?;
-    let OpenKind::Node(_) = file.kind else { return Err(Errno::ESPIPE) };
-    read_node(server, file.kind, offset, &Pieces::one(buffer, bytes)?)
+    read_later(cx, arguments.word(0), pieces).await
 }
 
 /// write(2).
 pub fn write<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let file = writable(server, arguments.word(0))?;
-    write_now(server, file, &Pieces::one(arguments.word(1), arguments.word(2))?)
+    let open = writable(server, arguments.word(0))?;
+    write_at_once(server, open, &Pieces::one(arguments.word(1), arguments.word(2))?)
 }
 
 /// write(2) of more than there is room for.
 pub async fn write_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<u64, Errno> {
     let pieces = Pieces::one(arguments.word(1), arguments.word(2))?;
-    write_later(cx, arguments, pieces).await
+    write_later(cx, arguments.word(0), pieces).await
 }
 
 /// writev(2).
 pub fn writev<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let file = writable(server, arguments.word(0))?;
+    let open = writable(server, arguments.word(0))?;
     let pieces = Pieces::vector(server, arguments.word(1), arguments.word(2))?;
-    write_now(server, file, &pieces)
+    write_at_once(server, open, &pieces)
 }
 
 /// writev(2) of more than there is room for.
 pub async fn writev_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<u64, Errno> {
     let pieces = cx.attempt(|server| Pieces::vector(server, arguments.word(1), arguments.word(2)))?;
-    write_later(cx, arguments, pieces).await
+    write_later(cx, arguments.word(0), pieces).await
 }
 
-/// lseek(2).
-pub fn lseek<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let [fd, offset, whence, ..] = arguments.words();
-    let file = *server.open_file(fd)?;
-    if file.flags & flags::PATH != 0 {
-        return Err(Errno::EBADF);
-    }
-    let OpenKind::Node(node) = file.kind else { return Err(Errno::ESPIPE) };
-    let size = server.files.tree.size(node).cast_signed();
-    let offset = offset.cast_signed();
-    let inside = (0..size).contains(&offset);
-    let target = match low_u32(whence) {
-        0 => offset,
-        1 => file.offset.cast_signed().checked_add(offset).ok_or(Errno::EINVAL)?,
-        2 => size.checked_add(offset).ok_or(Errno::EINVAL)?,
-        // No file has holes: data is where one asks, the hole at the end.
-        3 if inside => offset,
-        4 if inside => size,
-        3 | 4 => return Err(Errno::ENXIO),
-        _ => return Err(Errno::EINVAL),
-    };
-    let target = u64::try_from(target).map_err(|_| Errno::EINVAL)?;
-    server.open_file_mut(fd)?.offset = target;
-    Ok(target)
-}
-
-fn readable<H: Host>(server: &Server<H>, fd: u64) -> Result<OpenFile, Errno> {
-    server
-        .open_file(fd)
-        .copied()
-        .and_then(|file| if file.is_readable() { Ok(file) } else { Err(Errno::EBADF) })
-}
-
-fn writable<H: Host>(server: &Server<H>, fd: u64) -> Result<OpenFile, Errno> {
-    server
-        .open_file(fd)
-        .copied()
-        .and_then(|file| if file.is_writable() { Ok(file) } else { Err(Errno::EBADF) })
-}
-
-fn read_now<H: Host>(
-    server: &mut Server<H>,
-    fd: u64,
-    file: OpenFile,
-    pieces: &Pieces,
-) -> Result<Flow, Errno> {
-    match file.kind {
-        OpenKind::Node(_) => {
-            let done = read_node(server, file.kind, file.offset, pieces)?;
-            server.open_file_mut(fd)?.offset = file.offset + done;
-            Ok(Flow::Done(done))
-        }
-        OpenKind::Input => match read_input(server, pieces)? {
-            Some(done) => Ok(Flow::Done(done)),
-            None if file.flags & flags::NONBLOCK != 0 => Err(Errno::EAGAIN),
-            None => Ok(Flow::Wait),
-        },
-        OpenKind::Output(_) => Err(Errno::EBADF),
+/// The open file of a descriptor that may be read.
+#[inline]
+pub(super) fn readable<H: Host>(server: &Server<H>, fd: u64) -> Result<OpenId, Errno> {
+    let open = server.descriptor(fd)?.open;
+    match server.files.open.get(open) {
+        Some(file) if file.is_readable() => Ok(open),
+        _ => Err(Errno::EBADF),
     }
 }
 
-async fn read_later<H: Host>(cx: &Cx<H>, pieces: Pieces) -> Result<u64, Errno> {
-    loop {
-        // The file may have been closed or replaced while the thread slept: Linux reads the one it began with,
-        // which is standard input, the only one that waits.
-        let queue = match cx.with(|server| (read_input(server, &pieces), server.files.input_ready))? {
-            (Ok(None), queue) => queue,
-            (Ok(Some(done)), _) => return Ok(done),
-            (Err(error), _) => return Err(error),
-        };
-        cx.wait(Some(queue), None).await?;
+/// The open file of a descriptor that may be written.
+#[inline]
+pub(super) fn writable<H: Host>(server: &Server<H>, fd: u64) -> Result<OpenId, Errno> {
+    let open = server.descriptor(fd)?.open;
+    match server.files.open.get(open) {
+        Some(file) if file.is_writable() => Ok(open),
+        _ => Err(Errno::EBADF),
     }
 }
 
-fn write_now<H: Host>(server: &mut Server<H>, file: OpenFile, pieces: &Pieces) -> Result<Flow, Errno> {
-    let stream = match file.kind {
-        OpenKind::Output(stream) => stream,
-        OpenKind::Input => return Err(Errno::EBADF),
-        OpenKind::Node(_) => return Err(Errno::EROFS),
-    };
-    let room = server.host.stream_room(stream) as u64;
-    if pieces.bytes > room && file.flags & flags::NONBLOCK == 0 {
+#[inline]
+fn read_at_once<H: Host>(server: &mut Server<H>, open: OpenId, pieces: &Pieces) -> Result<Flow, Errno> {
+    match read_now(server, open, pieces)? {
+        Moved::Bytes(done) => Ok(flow(server, done)),
+        Moved::Blocked(..) => Ok(Flow::Wait),
+    }
+}
+
+#[inline]
+fn write_at_once<H: Host>(server: &mut Server<H>, open: OpenId, pieces: &Pieces) -> Result<Flow, Errno> {
+    if !fits(server, open, pieces.bytes) {
+        // The waiting call begins from the start, so that nothing may have been written by then.
         return Ok(Flow::Wait);
     }
-    if room == 0 && pieces.bytes != 0 {
-        return Err(Errno::EAGAIN);
+    match write_now(server, open, &Source::user(pieces))? {
+        Moved::Bytes(done) => Ok(flow(server, done)),
+        Moved::Blocked(..) => Ok(Flow::Wait),
     }
-    let mut done = 0;
-    for piece in pieces.iter() {
-        match write_piece(server, stream, piece)? {
-            Written::All => done += piece.bytes(),
-            Written::Full(bytes) => return Ok(Flow::Done(done + bytes)),
-            Written::Fault(bytes) => return so_far(done + bytes).map(Flow::Done),
-        }
-    }
-    Ok(Flow::Done(done))
 }
 
-async fn write_later<H: Host>(cx: &Cx<H>, arguments: Arguments, pieces: Pieces) -> Result<u64, Errno> {
-    let OpenKind::Output(stream) = cx.attempt(|server| writable(server, arguments.word(0)))?.kind else {
-        return Err(Errno::EBADF);
-    };
-    let mut done = 0;
-    for mut piece in pieces.iter() {
-        loop {
-            match cx.attempt(|server| write_piece(server, stream, piece))? {
-                Written::All => break,
-                Written::Fault(bytes) => return so_far(done + bytes),
-                Written::Full(bytes) => {
-                    done += bytes;
-                    piece = piece.after(bytes);
-                }
-            }
-            let queue = cx.with(|server| server.files.output_ready)?;
-            if let Err(error) = cx.wait(Some(queue), None).await {
-                return if done == 0 { Err(error) } else { Ok(done) };
-            }
-        }
-        done += piece.bytes();
+/// Whether a write that may wait need not.
+#[inline]
+fn fits<H: Host>(server: &Server<H>, open: OpenId, bytes: u64) -> bool {
+    let Some(file) = server.files.open.get(open) else { return true };
+    if file.is_nonblocking() {
+        return true;
     }
-    Ok(done)
+    match file.kind {
+        OpenKind::Pipe(pipe, _) => {
+            server.files.pipes.get(pipe).is_none_or(|pipe| pipe.readers == 0 || pipe.certain_room() >= bytes)
+        }
+        OpenKind::Output(stream) => server.host.stream_room(stream) as u64 >= bytes,
+        OpenKind::Device(Device::Console, _) => {
+            server.host.stream_room(Stream::StandardOutput) as u64 >= bytes
+        }
+        _ => true,
+    }
 }
-/// Reads a node of the tree at an offset.
-fn read_node<H: Host>(
+
+/// A result, and whether somebody else became ready by it.
+#[inline]
+pub(super) fn flow<H: Host>(server: &Server<H>, done: u64) -> Flow {
+    if server.ready.is_empty() { Flow::Done(done) } else { Flow::Woke(done) }
+}
+
+/// Reads what is there now.
+#[inline]
+pub(super) fn read_now<H: Host>(
     server: &mut Server<H>,
-    kind: OpenKind,
-    offset: u64,
+    open: OpenId,
     pieces: &Pieces,
-) -> Result<u64, Errno> {
-    let OpenKind::Node(node) = kind else { return Err(Errno::EINVAL) };
-    let bytes = match server.files.tree.get(node).map(|node| &node.content) {
-        Some(Content::File(bytes, _)) => *bytes,
-        Some(Content::Directory(_)) => return Err(Errno::EISDIR),
-        _ => return Err(Errno::EINVAL),
-    };
-    let mut rest = bytes.get(to_usize(offset)..).unwrap_or_default();
-    let mut done = 0;
-    let mut view = server.view()?;
-    for piece in pieces.iter() {
-        let part = rest.get(..to_usize(piece.bytes())).unwrap_or(rest);
-        if let Err(short) = view.write_bytes(part, piece) {
-            return so_far(done + short.done as u64);
+) -> Result<Moved, Errno> {
+    let file = *server.files.open.get(open).ok_or(Errno::EBADF)?;
+    let (read, queue) = match file.kind {
+        OpenKind::Node(node) => {
+            let done = server.read_file(node, file.offset, pieces)?;
+            move_offset(server, open, file.offset + done);
+            return Ok(Moved::Bytes(done));
         }
-        done += part.len() as u64;
-        rest = rest.get(part.len()..).unwrap_or_default();
+        OpenKind::Pipe(pipe, _) => {
+            let queue = server.files.pipes.get(pipe).ok_or(Errno::EBADF)?.readable;
+            (server.read_pipe(pipe, pieces)?, queue)
+        }
+        OpenKind::Device(device, _) => (server.read_device(device, pieces)?, server.files.input_ready),
+        OpenKind::Input => (read_input(server, pieces)?, server.files.input_ready),
+        OpenKind::Event(event) => {
+            let queue = server.files.events.get(event).ok_or(Errno::EBADF)?.readable;
+            (server.read_event(event, pieces)?, queue)
+        }
+        OpenKind::Proc(entry) => {
+            let done = server.read_proc(entry, file.offset, pieces)?;
+            move_offset(server, open, file.offset + done);
+            return Ok(Moved::Bytes(done));
+        }
+        OpenKind::Output(_) => return Err(Errno::EBADF),
+    };
+    match read {
+        Some(done) => Ok(Moved::Bytes(done)),
+        None if file.is_nonblocking() => Err(Errno::EAGAIN),
+        None => Ok(Moved::Blocked(0, queue)),
     }
-    Ok(done)
+}
+
+/// Writes what there is room for now.
+#[inline]
+pub(super) fn write_now<H: Host>(
+    server: &mut Server<H>,
+    open: OpenId,
+    source: &Source<'_>,
+) -> Result<Moved, Errno> {
+    let file = *server.files.open.get(open).ok_or(Errno::EBADF)?;
+    let (put, queue) = match file.kind {
+        OpenKind::Node(node) => {
+            let offset = if file.flags & flags::APPEND != 0 {
+                server.data_size(server.file_data(node)?)
+            } else {
+                file.offset
+            };
+            let done = server.write_file(node, offset, source)?;
+            move_offset(server, open, offset + done);
+            return Ok(Moved::Bytes(done));
+        }
+        OpenKind::Pipe(pipe, _) => {
+            let queue = server.files.pipes.get(pipe).ok_or(Errno::EBADF)?.writable;
+            (server.write_pipe(pipe, &file, source)?, queue)
+        }
+        OpenKind::Output(stream) => (write_stream(server, stream, source)?, server.files.output_ready),
+        OpenKind::Device(device, _) => (server.write_device(device, source)?, server.files.output_ready),
+        OpenKind::Event(event) => {
+            let queue = server.files.events.get(event).ok_or(Errno::EBADF)?.writable;
+            (server.write_event(event, source)?.map_or(Put::Full(0), Put::Done), queue)
+        }
+        OpenKind::Proc(entry) => return server.write_proc(entry, source).map(Moved::Bytes),
+        OpenKind::Input => return Err(Errno::EBADF),
+    };
+    match put {
+        Put::Done(done) => Ok(Moved::Bytes(done)),
+        Put::Full(done) if !file.is_nonblocking() => Ok(Moved::Blocked(done, queue)),
+        Put::Full(0) => Err(Errno::EAGAIN),
+        Put::Full(done) => Ok(Moved::Bytes(done)),
+    }
+}
+
+#[inline]
+fn move_offset<H: Host>(server: &mut Server<H>, open: OpenId, offset: u64) {
+    if let Some(file) = server.files.open.get_mut(open) {
+        file.offset = offset;
+    }
+}
+
+/// An open file that stays open while a call waits on it, whatever becomes of its descriptors.
+pub(super) struct Held<'a, H: Host> {
+    cx: &'a Cx<H>,
+    pub(super) open: OpenId,
+}
+
+impl<'a, H: Host> Held<'a, H> {
+    pub(super) fn new(cx: &'a Cx<H>, open: OpenId) -> Result<Self, Errno> {
+        cx.with(|server| server.hold_open(open))?;
+        Ok(Self { cx, open })
+    }
+}
+
+impl<H: Host> Drop for Held<'_, H> {
+    fn drop(&mut self) {
+        // A server that is being taken down has no files to close.
+        let _ = self.cx.with(|server| server.release_open(self.open));
+    }
+}
+
+async fn read_later<H: Host>(cx: &Cx<H>, fd: u64, pieces: Pieces) -> Result<u64, Errno> {
+    let held = Held::new(cx, cx.attempt(|server| readable(server, fd))?)?;
+    loop {
+        match cx.attempt(|server| read_now(server, held.open, &pieces))? {
+            Moved::Bytes(done) => return Ok(done),
+            Moved::Blocked(_, queue) => {
+                cx.wait(Some(queue), None).await?;
+            }
+        }
+    }
+}
+
+async fn write_later<H: Host>(cx: &Cx<H>, fd: u64, pieces: Pieces) -> Result<u64, Errno> {
+    let held = Held::new(cx, cx.attempt(|server| writable(server, fd))?)?;
+    let mut done = 0;
+    loop {
+        let source = Source::User { pieces: &pieces, done };
+        let queue = match cx.attempt(|server| write_now(server, held.open, &source)) {
+            Ok(Moved::Bytes(more)) => return Ok(done + more),
+            Ok(Moved::Blocked(more, queue)) => {
+                done += more;
+                queue
+            }
+            Err(error) => return if done == 0 { Err(error) } else { Ok(done) },
+        };
+        if let Err(error) = cx.wait(Some(queue), None).await {
+            return if done == 0 { Err(error) } else { Ok(done) };
+        }
+    }
 }

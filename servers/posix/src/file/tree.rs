@@ -1,255 +1,367 @@
-//! The tree of files: directories, files, symbolic links, read-only.
+//! The tree of files in memory: nodes, their names, and how long they live.
 //!
-//! Invariant: node 0 is the root directory and its own parent; every other node's parent is a directory that
-//! has it among its children, sorted by name.
+//! Invariant: a node lives while it has names or holders. Node [`ROOT`] is the root directory and its own
+//! parent. A directory's parent lives as long as the directory does: by the name that the directory has in it,
+//! or, once that is removed, because the directory holds it.
 
-use super::cpio::{self, Damaged, Entry};
-use crate::address::PAGE_BYTES;
+use super::folder::{Folder, Hash, Name};
+use super::node::{
+    BLOCK, CHARACTER, Content, DIRECTORY, FIFO, FileData, KIND_MASK, Known, LINK, Node, Owner, REGULAR,
+    SOCKET, Time, Touched,
+};
+use crate::Errno;
+use crate::define_id;
 use crate::memory::object::{ObjectId, Objects, Source};
-use crate::number::index;
-use alloc::collections::BTreeMap;
+use crate::slots::{Id, Slots};
 use alloc::vec::Vec;
 
-/// A node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NodeId(u32);
-
-/// The root directory.
-pub const ROOT: NodeId = NodeId(0);
-
-/// Kinds of st_mode.
-pub const KIND_MASK: u32 = 0o170_000;
-/// A directory.
-pub const DIRECTORY: u32 = 0o040_000;
-/// A regular file.
-pub const REGULAR: u32 = 0o100_000;
-/// A symbolic link.
-pub const LINK: u32 = 0o120_000;
-/// A FIFO.
-pub const FIFO: u32 = 0o010_000;
-/// A character device.
-pub const CHARACTER: u32 = 0o020_000;
-
-/// What a node is.
-#[derive(Debug)]
-pub enum Content {
-    /// Names and nodes.
-    Directory(BTreeMap<&'static [u8], NodeId>),
-    /// A file's bytes and, once somebody mapped it, its pages.
-    File(&'static [u8], Option<ObjectId>),
-    /// A path.
-    Link(&'static [u8]),
-    /// Something that cannot be opened here: a device, a FIFO, a socket.
-    Special,
+define_id! {
+    /// A node.
+    NodeId
 }
 
-/// A node of the tree.
-#[derive(Debug)]
-pub struct Node {
-    /// What it is.
-    pub content: Content,
-    /// The directory it lies in.
-    pub parent: NodeId,
-    /// Its name there.
-    pub name: &'static [u8],
-    /// Kind and permissions.
-    pub mode: u32,
-    /// Owner.
-    pub user: u32,
-    /// Group.
-    pub group: u32,
-    /// Seconds since 1970.
-    pub modified: u32,
-    /// Names that it has.
-    pub links: u32,
-    /// The device's numbers, for a device.
-    pub device: (u32, u32),
+/// Most nodes (Linux's tmpfs has a limit too).
+pub const MOST_NODES: usize = 1 << 20;
+/// Names of one file (Linux's tmpfs has no limit; the count must not wrap).
+const MOST_LINKS: u32 = 1 << 30;
+
+/// The root directory.
+pub const ROOT: NodeId = NodeId::first();
+
+impl NodeId {
+    const fn first() -> Self {
+        Self(0)
+    }
 }
 
 /// The tree.
 #[derive(Debug)]
 pub struct Tree {
-    nodes: Vec<Node>,
+    nodes: Slots<NodeId, Node>,
+    last_number: u64,
+}
+
+/// What a freed node leaves to be given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Pages of a file.
+    pub object: Option<ObjectId>,
+}
+
+/// How a new node begins.
+#[derive(Debug)]
+pub struct Fresh {
+    /// What it is.
+    pub content: Content,
+    /// Permissions; the kind comes from the content.
+    pub permissions: u32,
+    /// Whose it is.
+    pub owner: Owner,
+    /// All its times.
+    pub now: Time,
 }
 
 impl Tree {
-    /// The tree of an archive.
-    ///
-    /// # Errors
-    /// What is wrong with the archive.
-    pub fn new(archive: &'static [u8]) -> Result<Self, Damaged> {
-        let mut tree = Self { nodes: Vec::new() };
-        tree.nodes.push(directory(ROOT, b""));
-        let mut hard_links = BTreeMap::new();
-        for entry in cpio::entries(archive) {
-            tree.add(&entry?, &mut hard_links);
+    /// A tree with an empty root directory.
+    pub fn new(now: Time) -> Self {
+        let mut tree = Self { nodes: Slots::new(MOST_NODES), last_number: 0 };
+        let content = Content::Directory(Folder::default());
+        let owner = Owner { user: 0, group: 0 };
+        let root = tree.create(Fresh { content, permissions: 0o755, owner, now });
+        if let Ok(root) = root
+            && let Some(node) = tree.get_mut(root)
+        {
+            (node.links, node.holders, node.known) = (2, 1, Known::At(root, 0));
         }
-        Ok(tree)
+        tree
     }
 
     /// A node.
+    #[inline]
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.get(index(id.0))
+        self.nodes.get(id)
     }
 
-    /// The entry of a directory; `None` also for what is no directory.
-    pub fn child(&self, parent: NodeId, name: &[u8]) -> Option<NodeId> {
-        match &self.get(parent)?.content {
-            Content::Directory(children) => children.get(name).copied(),
-            _ => None,
+    /// A node, to change it.
+    #[inline]
+    pub fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.nodes.get_mut(id)
+    }
+
+    /// How many nodes live.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no node lives.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The directory that a directory lies in.
+    pub fn parent(&self, id: NodeId) -> NodeId {
+        match self.get(id).map(|node| &node.known) {
+            Some(Known::At(parent, _) | Known::Was(parent, _)) => *parent,
+            _ => ROOT,
         }
     }
 
-    /// How many bytes a node has: what stat says.
-    pub fn size(&self, id: NodeId) -> u64 {
-        match self.get(id).map(|node| &node.content) {
-            Some(Content::File(bytes, _)) | Some(Content::Link(bytes)) => bytes.len() as u64,
-            _ => 0,
-        }
-    }
-
-    /// The pages of a file, for mapping it; the tree keeps one reference for good.
-    pub fn object(&mut self, id: NodeId, objects: &mut Objects) -> Option<ObjectId> {
-        let Content::File(bytes, object) = &mut self.nodes.get_mut(index(id.0))?.content else { return None };
-        let size = bytes.len() as u64;
-        Some(*object.get_or_insert_with(|| objects.create(Source::Bytes(bytes), size, 1)))
-    }
-
-    /// A file's bytes.
-    pub fn bytes(&self, id: NodeId) -> Option<&'static [u8]> {
-        match self.get(id)?.content {
-            Content::File(bytes, _) => Some(bytes),
-            _ => None,
-        }
-    }
-
-    /// The path of a node from the root.
-    pub fn path(&self, id: NodeId) -> Vec<u8> {
-        let mut names = Vec::new();
-        let mut at = id;
-        while let Some(node) = self.get(at).filter(|_| at != ROOT) {
-            names.push(node.name);
-            at = node.parent;
-        }
-        let mut path = Vec::new();
-        for name in names.iter().rev() {
-            path.push(b'/');
-            path.extend_from_slice(name);
-        }
-        if path.is_empty() { b"/".to_vec() } else { path }
-    }
-
-    /// st_ino.
-    pub const fn inode(id: NodeId) -> u64 {
-        id.0 as u64 + 1
-    }
-
-    /// st_blocks: units of 512 bytes, in whole pages.
-    pub fn blocks(&self, id: NodeId) -> u64 {
-        self.size(id).div_ceil(PAGE_BYTES) * (PAGE_BYTES / 512)
-    }
-
-    fn add(&mut self, entry: &Entry<'static>, hard_links: &mut BTreeMap<u32, &'static [u8]>) {
-        let mut parent = ROOT;
-        let mut names = entry.path.split(|byte| *byte == b'/').filter(|name| is_plain(name)).peekable();
-        let mut last = None;
-        while let Some(name) = names.next() {
-            if names.peek().is_none() {
-                last = Some(name);
-            } else {
-                parent = self.directory(parent, name);
-            }
-        }
-        let mut content = content(entry);
-        // newc stores a file with several names once, with its last name.
-        if let Content::File(bytes, _) = &mut content
-            && entry.links > 1
-        {
-            if bytes.is_empty() {
-                *bytes = hard_links.get(&entry.inode).copied().unwrap_or_default();
-            } else {
-                hard_links.insert(entry.inode, bytes);
-            }
-        }
-        let Some(name) = last else {
-            self.describe(ROOT, entry);
-            return;
+    /// A node that nobody holds yet and that has no name.
+    ///
+    /// # Errors
+    /// ENOSPC when there are too many.
+    pub fn create(&mut self, fresh: Fresh) -> Result<NodeId, Errno> {
+        let Fresh { content, permissions, owner, now } = fresh;
+        self.last_number += 1;
+        let node = Node {
+            mode: kind(&content) | permissions,
+            content,
+            owner,
+            links: 0,
+            known: Known::Nowhere,
+            number: self.last_number,
+            accessed: now,
+            modified: now,
+            changed: now,
+            born: now,
+            holders: 0,
+            writers: 0,
         };
-        match (self.child(parent, name), &content) {
-            (Some(there), Content::Directory(_)) => self.describe(there, entry),
-            (there, _) => {
-                let node = Node { content, name, ..directory(parent, name) };
-                let id = self.put(there, parent, name, node);
-                self.describe(id, entry);
+        self.nodes.insert(node).ok_or(Errno::ENOSPC)
+    }
+
+    /// Gives a node a name in a directory that has none like it.
+    ///
+    /// # Errors
+    /// ENOENT for a directory that was removed; EMLINK for too many names.
+    pub fn link(&mut self, parent: NodeId, name: Name, id: NodeId, now: Time) -> Result<(), Errno> {
+        let node = self.get(id).ok_or(Errno::ENOENT)?;
+        let is_directory = node.is_directory();
+        if node.links >= MOST_LINKS {
+            return Err(Errno::EMLINK);
+        }
+        let above = self.get_mut(parent).ok_or(Errno::ENOENT)?;
+        // A removed directory has no links: nothing is made in it.
+        if above.links == 0 {
+            return Err(Errno::ENOENT);
+        }
+        above.touch(now, Touched::Content);
+        above.links += u32::from(is_directory);
+        let cookie = above.folder_mut().ok_or(Errno::ENOTDIR)?.insert(name, id);
+        let node = self.get_mut(id).ok_or(Errno::ENOENT)?;
+        node.links += 1 + u32::from(is_directory);
+        if !matches!(node.known, Known::At(..)) {
+            let before = core::mem::replace(&mut node.known, Known::At(parent, cookie));
+            if let Known::Was(held, _) = before {
+                // A directory has no pages to give back.
+                let _ = self.release(held);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a name away; the node goes too if nobody else needs it.
+    pub fn unlink(&mut self, parent: NodeId, name: &[u8], now: Time) -> Option<Left> {
+        let above = self.get_mut(parent)?;
+        let (name, id, cookie) = above.folder_mut()?.remove(name)?;
+        above.touch(now, Touched::Content);
+        self.forget_name(parent, cookie, name, id, now)
+    }
+
+    /// A name of a node is no longer in its directory.
+    fn forget_name(
+        &mut self,
+        parent: NodeId,
+        cookie: u64,
+        name: Name,
+        id: NodeId,
+        now: Time,
+    ) -> Option<Left> {
+        let node = self.get_mut(id)?;
+        let is_directory = node.is_directory();
+        node.links = node.links.saturating_sub(1 + u32::from(is_directory));
+        if is_directory {
+            node.links = 0;
+        }
+        node.touch(now, Touched::Status);
+        let lost = matches!(node.known, Known::At(at, which) if at == parent && which == cookie);
+        let goes = node.links == 0 && node.holders == 0;
+        if lost {
+            node.known = if goes { Known::Nowhere } else { Known::Was(parent, name) };
+        }
+        if is_directory && let Some(above) = self.get_mut(parent) {
+            above.links = above.links.saturating_sub(1);
+        }
+        if lost && !goes {
+            self.hold(parent);
+        }
+        self.free_if_unused(id)
+    }
+
+    /// Moves a name; what the new name named goes if nobody else needs it.
+    pub fn rename(&mut self, from: (NodeId, &[u8]), to: (NodeId, Name), now: Time) -> Option<Left> {
+        let (below, name) = to;
+        let above = self.get_mut(from.0)?;
+        let (_, id, cookie) = above.folder_mut()?.remove(from.1)?;
+        above.touch(now, Touched::Content);
+        let node = self.get_mut(id)?;
+        node.touch(now, Touched::Status);
+        let is_directory = u32::from(node.is_directory());
+        let was_known = matches!(node.known, Known::At(at, which) if at == from.0 && which == cookie);
+        let target = self.get_mut(below)?;
+        target.touch(now, Touched::Content);
+        target.links += is_directory;
+        let folder = target.folder_mut()?;
+        let before = folder.replace(name.bytes(), id);
+        let cookie = match before {
+            Some((_, cookie)) => cookie,
+            None => folder.insert(name.clone(), id),
+        };
+        if let Some(above) = self.get_mut(from.0) {
+            above.links = above.links.saturating_sub(is_directory);
+        }
+        if was_known && let Some(node) = self.get_mut(id) {
+            node.known = Known::At(below, cookie);
+        }
+        let (gone, _) = before?;
+        self.forget_name(below, cookie, name, gone, now)
+    }
+
+    /// Makes two names name each other's nodes.
+    pub fn exchange(&mut self, one: (NodeId, &[u8]), other: (NodeId, &[u8]), now: Time) -> Option<()> {
+        let (first, second) = (self.child(one.0, one.1)?, self.child(other.0, other.1)?);
+        for ((parent, name), before, after) in [(one, first, second), (other, second, first)] {
+            let is_directory = |id| self.get(id).is_some_and(Node::is_directory);
+            let (less, more) = (u32::from(is_directory(before)), u32::from(is_directory(after)));
+            let above = self.get_mut(parent)?;
+            above.touch(now, Touched::Content);
+            above.links = above.links.saturating_sub(less) + more;
+            let (_, cookie) = above.folder_mut()?.replace(name, after)?;
+            let node = self.get_mut(after)?;
+            node.touch(now, Touched::Status);
+            node.known = Known::At(parent, cookie);
+        }
+        Some(())
+    }
+
+    /// Somebody needs a node, whatever becomes of its names.
+    #[inline]
+    pub fn hold(&mut self, id: NodeId) {
+        if let Some(node) = self.get_mut(id) {
+            node.holders += 1;
+        }
+    }
+
+    /// Somebody needs a node no longer; it goes when it has no names and nobody else needs it.
+    #[inline]
+    pub fn release(&mut self, id: NodeId) -> Option<Left> {
+        let node = self.get_mut(id)?;
+        node.holders = node.holders.saturating_sub(1);
+        if node.holders != 0 || node.links != 0 { None } else { self.free_if_unused(id) }
+    }
+
+    fn free_if_unused(&mut self, id: NodeId) -> Option<Left> {
+        let mut id = id;
+        let mut left = None;
+        // A node that goes may be the last that held its directory, and so on up.
+        while let Some(node) = self.get(id).filter(|node| node.links == 0 && node.holders == 0) {
+            if let Content::File(FileData::Pages(object)) = node.content {
+                left = Some(Left { object: Some(object) });
+            }
+            let above = match node.known {
+                Known::Was(parent, _) => Some(parent),
+                _ => None,
+            };
+            self.nodes.remove(id);
+            let Some(parent) = above else { break };
+            if let Some(node) = self.get_mut(parent) {
+                node.holders = node.holders.saturating_sub(1);
+            }
+            id = parent;
+        }
+        left
+    }
+
+    /// The pages of a file, made from its bytes if it had none yet; the tree keeps one reference.
+    pub fn object(&mut self, id: NodeId, objects: &mut Objects) -> Option<ObjectId> {
+        let Content::File(data) = &mut self.get_mut(id)?.content else { return None };
+        match *data {
+            FileData::Pages(object) => Some(object),
+            FileData::Archive(bytes) => {
+                let object = objects.create(Source::Bytes(bytes), bytes.len() as u64, 1);
+                objects.set_file(object, Some(id.number()));
+                *data = FileData::Pages(object);
+                Some(object)
             }
         }
     }
 
-    /// The directory of that name, made if it is not there: an archive may leave directories out.
-    fn directory(&mut self, parent: NodeId, name: &'static [u8]) -> NodeId {
-        let there = self.child(parent, name);
-        let is_directory =
-            |id: NodeId| self.get(id).is_some_and(|node| matches!(node.content, Content::Directory(_)));
-        match there {
-            Some(there) if is_directory(there) => there,
-            there => self.put(there, parent, name, directory(parent, name)),
+    /// The path of a node from the root; `None` for one that never had a name.
+    pub fn path(&self, id: NodeId, path: &mut Vec<u8>) -> Option<()> {
+        path.clear();
+        let mut at = id;
+        let mut gone = false;
+        // Names from the last to the first, each reversed; all of it is turned round at the end.
+        while at != ROOT {
+            let node = self.get(at)?;
+            let (parent, name) = match &node.known {
+                Known::At(parent, cookie) => {
+                    (*parent, self.get(*parent)?.folder()?.at(*cookie)?.name.bytes())
+                }
+                Known::Was(parent, name) => {
+                    gone = true;
+                    (*parent, name.bytes())
+                }
+                Known::Nowhere => return None,
+            };
+            path.extend(name.iter().rev());
+            path.push(b'/');
+            at = parent;
         }
+        if path.is_empty() {
+            path.push(b'/');
+        }
+        path.reverse();
+        if gone {
+            path.extend_from_slice(b" (deleted)");
+        }
+        Some(())
     }
 
-    fn put(&mut self, there: Option<NodeId>, parent: NodeId, name: &'static [u8], node: Node) -> NodeId {
-        if let Some(there) = there {
-            if let Some(place) = self.nodes.get_mut(index(there.0)) {
-                *place = node;
+    /// Whether a directory is another one or lies below it.
+    pub fn is_within(&self, id: NodeId, above: NodeId) -> bool {
+        let mut at = id;
+        loop {
+            if at == above {
+                return true;
             }
-            return there;
+            if at == ROOT {
+                return false;
+            }
+            at = self.parent(at);
         }
-        let id = NodeId(crate::number::low_u32(self.nodes.len() as u64));
-        self.nodes.push(node);
-        if let Some(Node { content: Content::Directory(children), .. }) = self.nodes.get_mut(index(parent.0))
-        {
-            children.insert(name, id);
-        }
-        id
     }
 
-    fn describe(&mut self, id: NodeId, entry: &Entry<'_>) {
-        let Some(node) = self.nodes.get_mut(index(id.0)) else { return };
-        node.mode = entry.mode;
-        node.user = entry.user;
-        node.group = entry.group;
-        node.modified = entry.modified;
-        node.links = entry.links;
-        node.device = entry.device;
-        if id == ROOT {
-            node.mode = DIRECTORY | (entry.mode & !KIND_MASK);
-        }
+    /// What a name in a directory names.
+    pub fn child(&self, parent: NodeId, name: &[u8]) -> Option<NodeId> {
+        self.get(parent)?.folder()?.get(name, Hash::of(name))
     }
 }
 
-fn content(entry: &Entry<'static>) -> Content {
-    match entry.mode & KIND_MASK {
-        DIRECTORY => Content::Directory(BTreeMap::new()),
-        REGULAR => Content::File(entry.data, None),
-        LINK => Content::Link(entry.data),
-        _ => Content::Special,
+/// The kind bits of what a node is.
+pub const fn kind(content: &Content) -> u32 {
+    match content {
+        Content::Directory(_) => DIRECTORY,
+        Content::File(_) => REGULAR,
+        Content::Link(_) => LINK,
+        Content::Fifo(_) => FIFO,
+        Content::Character(_) => CHARACTER,
+        Content::Block(_) => BLOCK,
+        Content::Socket => SOCKET,
     }
 }
 
-/// An archive's path climbs nowhere.
-fn is_plain(name: &[u8]) -> bool {
-    !name.is_empty() && name != b"." && name != b".."
-}
-
-fn directory(parent: NodeId, name: &'static [u8]) -> Node {
-    Node {
-        content: Content::Directory(BTreeMap::new()),
-        parent,
-        name,
-        mode: DIRECTORY | 0o755,
-        user: 0,
-        group: 0,
-        modified: 0,
-        links: 2,
-        device: (0, 0),
-    }
+/// The kind bits of a mode.
+pub const fn kind_of(mode: u32) -> u32 {
+    mode & KIND_MASK
 }

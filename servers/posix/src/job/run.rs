@@ -2,6 +2,8 @@
 
 use super::{Jobs, Program};
 use crate::Errno;
+use crate::file::place::Place;
+use crate::file::walk::Last;
 use crate::host::{Host, Stream};
 use crate::process::{Pid, ProcessId, Signal, Status};
 use crate::program::stack::Strings;
@@ -74,12 +76,16 @@ impl<H: Host> Server<H> {
     /// Starts a program by its path, or as execvp(3) finds it.
     fn start_by_name(&mut self, program: Program) -> Result<Pid, Errno> {
         let Program { arguments, environment, directory } = program;
-        if !directory.is_empty() && directory != b"/" {
-            return Err(Errno::ENOSYS);
+        let directory = match directory.as_slice() {
+            b"" => Place::ROOT,
+            path => self.lookup(Place::ROOT, path, Last::Follow)?,
+        };
+        if !self.is_directory(directory) {
+            return Err(Errno::ENOTDIR);
         }
         let name = arguments.first().cloned().unwrap_or_default();
         if name.contains(&b'/') {
-            return self.start(Strings { path: name, arguments, environment });
+            return self.start(Strings { path: name, arguments, environment }, directory);
         }
         let path = environment.iter().find_map(|string| string.strip_prefix(b"PATH="));
         let path = path.unwrap_or(DEFAULT_PATH).to_vec();
@@ -88,7 +94,7 @@ impl<H: Host> Server<H> {
             let folder = if folder.is_empty() { b".".as_slice() } else { folder };
             let path = [folder, b"/", name.as_slice()].concat();
             let (arguments, environment) = (arguments.clone(), environment.clone());
-            match self.start(Strings { path, arguments, environment }) {
+            match self.start(Strings { path, arguments, environment }, directory) {
                 Err(Errno::ENOENT | Errno::ENOTDIR) => {}
                 Err(Errno::EACCES) => refusal = Errno::EACCES,
                 started => return started,

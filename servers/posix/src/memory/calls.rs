@@ -20,7 +20,7 @@ pub fn mmap<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64
         return Err(Errno::EINVAL);
     }
     let anonymous = MapFlags::from_bits_retain(low_u32(flags)).contains(MapFlags::ANONYMOUS);
-    let file = if anonymous { None } else { Some(server.mapped_file(fd)?) };
+    let file = if anonymous { None } else { server.mapped_file(fd)? };
     let (protection, flags) = (low_u32(protection), low_u32(flags));
     server.view()?.mmap(&MapRequest { address, bytes, protection, flags, file, offset })
 }

@@ -20,6 +20,7 @@ impl<H: Host> View<'_, H> {
         child.limits = self.space.limits;
         (child.heap_start, child.heap_end) = (self.space.heap_start, self.space.heap_end);
         child.mmap_top = self.space.mmap_top;
+        child.strings = self.space.strings;
         let mut parent_batch = Batch::new(self.space.id);
         let mut child_batch = Batch::new(child.id);
         for area in self.space.areas.iter() {

@@ -10,6 +10,7 @@ pub mod area_map;
 pub mod batch;
 pub mod brk;
 pub mod calls;
+pub mod content;
 pub mod fault;
 pub mod fork;
 pub mod frames;

@@ -48,6 +48,15 @@ impl Default for MemoryLimits {
     }
 }
 
+/// Where a program's strings lie in its stack: first address and first behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StringRanges {
+    /// Arguments.
+    pub arguments: (u64, u64),
+    /// Environment.
+    pub environment: (u64, u64),
+}
+
 /// One address space.
 #[derive(Debug)]
 pub struct Space {
@@ -67,6 +76,8 @@ pub struct Space {
     pub limits: MemoryLimits,
     /// Pages of all areas together.
     pub area_pages: u64,
+    /// Arguments and environment as the program began.
+    pub strings: StringRanges,
 }
 
 impl Space {
@@ -81,6 +92,7 @@ impl Space {
             mmap_top: Page::of(LOWER_HALF_END),
             limits: MemoryLimits::default(),
             area_pages: 0,
+            strings: StringRanges::default(),
         }
     }
 }

@@ -51,7 +51,8 @@ impl<H: Host> Server<H> {
             return;
         };
         record.status = Some(status);
-        let (space, files) = (record.space, record.files);
+        let (space, files, pid) = (record.space, record.files, record.pid);
+        self.forget_records(pid);
         self.leave_files(files);
         self.release_space(space);
         self.release_vforker(process);
@@ -70,6 +71,7 @@ impl<H: Host> Server<H> {
         }
         if let Some(process) = self.processes.get_mut(record.process) {
             process.threads.retain(|other| *other != thread);
+            process.last_name = record.name;
             if process.pid == record.tid {
                 // The process keeps its number until it is reaped.
                 self.numbers.set(record.tid, Owner::Process(record.process));

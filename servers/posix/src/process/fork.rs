@@ -119,7 +119,7 @@ impl<H: Host> Server<H> {
             files,
             threads: Vec::new(),
             credentials: parent.credentials.clone(),
-            executable: parent.executable.clone(),
+            started_ns: self.host.monotonic_ns(),
             cpu_ns: 0,
             children_cpu_ns: 0,
             status: None,

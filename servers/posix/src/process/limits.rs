@@ -13,6 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 const KINDS: usize = 16;
 /// No limit.
 pub const INFINITY: u64 = u64::MAX;
+const FILE_BYTES: usize = 1;
 const DATA: usize = 2;
 const STACK: usize = 3;
 const CORE: usize = 4;
@@ -75,9 +76,19 @@ impl Limits {
         self.soft(SIGNALS)
     }
 
+    /// How long a file may be made.
+    pub fn file_bytes(&self) -> u64 {
+        self.soft(FILE_BYTES)
+    }
+
     /// What holds for memory.
     pub fn memory(&self) -> MemoryLimits {
         MemoryLimits { space: self.soft(SPACE), data: self.soft(DATA), stack: self.soft(STACK) }
+    }
+
+    /// Every limit, in the order of its kinds.
+    pub const fn all(&self) -> &[Limit] {
+        &self.0
     }
 
     fn soft(&self, kind: usize) -> u64 {

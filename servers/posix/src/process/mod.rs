@@ -102,7 +102,7 @@ pub struct Process {
     pub vforker: Option<ThreadId>,
     /// Its address space.
     pub space: SpaceKey,
-    /// Its descriptors and its working directory.
+    /// Its descriptors, its working directory, its program.
     pub files: Holdings,
     /// Its living threads.
     pub threads: Vec<ThreadId>,
@@ -112,8 +112,10 @@ pub struct Process {
     pub limits: Limits,
     /// The file mode creation mask.
     pub umask: u32,
-    /// The path of its program, for /proc/self/exe.
-    pub executable: Vec<u8>,
+    /// When it was born, by the monotonic clock.
+    pub started_ns: u64,
+    /// The name of its thread that ended last.
+    pub last_name: [u8; 16],
     /// Processor time of threads that ended, and up to the last switch of those that live.
     pub cpu_ns: u64,
     /// Processor time of the children that were waited for, and of theirs.

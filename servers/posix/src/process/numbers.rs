@@ -58,6 +58,11 @@ impl Numbers {
         Some(Pid(number))
     }
 
+    /// The number that was given out last.
+    pub const fn last(&self) -> Pid {
+        Pid(self.last)
+    }
+
     /// Whose a number is.
     pub fn owner(&self, pid: Pid) -> Owner {
         self.entries.get(index(pid.0)).map_or(Owner::Nobody, |entry| entry.owner)

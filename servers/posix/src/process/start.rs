@@ -13,30 +13,30 @@ use crate::server::Server;
 use alloc::vec::Vec;
 
 impl<H: Host> Server<H> {
-    /// Starts a program with the console's streams; returns its pid.
+    /// Starts a program with the console's streams, in a directory; returns its pid.
     ///
     /// # Errors
     /// As execve; EAGAIN when a table is full.
-    pub fn start(&mut self, strings: Strings) -> Result<Pid, Errno> {
+    pub fn start(&mut self, strings: Strings, directory: Place) -> Result<Pid, Errno> {
         // Its limits and users are a new process's, whoever acts now.
         let before = self.acting.take();
-        let prepared = self.prepare(strings);
+        let prepared = self.prepare(strings, directory);
         self.acting = before;
         let prepared = prepared.map_err(|error| match error {
             LoadError::Refused(error) | LoadError::Fatal(error) => error,
         })?;
-        let space = prepared.space;
-        self.begin(prepared).inspect_err(|_| self.release_space(space))
+        self.begin(&prepared, directory).inspect_err(|_| self.give_up(&prepared))
     }
 
-    fn begin(&mut self, prepared: Prepared) -> Result<Pid, Errno> {
+    fn begin(&mut self, prepared: &Prepared, directory: Place) -> Result<Pid, Errno> {
         let id = self.spaces.get(prepared.space).ok_or(Errno::ENOMEM)?.space.id;
         let context = self.free_contexts.pop().ok_or(Errno::EAGAIN)?;
-        let Some(descriptors) = self.files.standard_descriptors() else {
+        let Some(descriptors) = self.standard_descriptors() else {
             self.free_contexts.push(context);
             return Err(Errno::ENFILE);
         };
-        let files = Holdings { descriptors, directory: Place::ROOT };
+        let files = Holdings { descriptors, directory, program: Some(prepared.program) };
+        self.hold_place(directory);
         let changed = self.waits.create();
         let process = Process {
             pid: Pid(0),
@@ -56,7 +56,8 @@ impl<H: Host> Server<H> {
             credentials: Credentials::default(),
             limits: Limits::default(),
             umask: 0o022,
-            executable: prepared.executable,
+            started_ns: self.host.monotonic_ns(),
+            last_name: prepared.name,
             cpu_ns: 0,
             children_cpu_ns: 0,
             status: None,
@@ -86,7 +87,8 @@ impl<H: Host> Server<H> {
         });
         let Some((process, (thread, tid))) = created else {
             self.free_contexts.push(context);
-            self.leave_files(files);
+            // Whoever prepared the program gives it up.
+            self.leave_files(Holdings { program: None, ..files });
             self.waits.destroy(changed, &mut self.ready);
             return Err(Errno::EAGAIN);
         };

@@ -22,17 +22,23 @@ pub struct SystemName {
 }
 
 /// The release that programs see: glibc refuses to start on one older than its own minimum (5.19).
-const RELEASE: &str = "6.12.0-bixi";
+pub const RELEASE: &str = "6.12.0-bixi";
+/// What uname and /proc say of how the system was made.
+pub const VERSION: &str = "#1 SMP PREEMPT_DYNAMIC Bixi";
+/// The machine's name.
+pub const NODE: &str = "bixi";
+/// Its domain's.
+pub const DOMAIN: &str = "(none)";
 
 /// uname(2).
 pub fn uname<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
     let name = SystemName {
         system: field("Linux"),
-        node: field("bixi"),
+        node: field(NODE),
         release: field(RELEASE),
-        version: field("#1 SMP PREEMPT_DYNAMIC Bixi"),
+        version: field(VERSION),
         machine: field("loongarch64"),
-        domain: field("(none)"),
+        domain: field(DOMAIN),
     };
     server.view()?.write(UserPtr::new(arguments.word(0))?, &name)?;
     Ok(0)

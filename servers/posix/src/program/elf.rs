@@ -18,6 +18,17 @@ const SEGMENT_BYTES: u16 = 56;
 /// Most bytes of program headers (Linux's 65,536, not the page).
 const HEADERS_MOST: usize = 65_536;
 
+/// How a file is read: from an offset, as much as is there; says how much that was.
+pub type Read<'a> = dyn FnMut(u64, &mut [u8]) -> usize + 'a;
+
+/// As many of the wished bytes as the file has.
+fn some(read: &mut Read<'_>, offset: u64, length: usize) -> Vec<u8> {
+    let mut bytes = alloc::vec![0; length];
+    let there = read(offset, &mut bytes);
+    bytes.truncate(there);
+    bytes
+}
+
 /// A program whose headers have passed.
 #[derive(Debug)]
 pub struct Program {
@@ -71,8 +82,8 @@ impl Program {
     ///
     /// # Errors
     /// ENOEXEC for what is no program for this machine, EIO for an interpreter's path beyond the file.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Errno> {
-        let header = header(bytes)?;
+    pub fn parse(read: &mut Read<'_>) -> Result<Self, Errno> {
+        let header = header(&some(read, 0, HEADER_BYTES))?;
         let placement = match header.e_type {
             abi::ET_EXEC => Placement::Fixed,
             abi::ET_DYN => Placement::Anywhere { align: PAGE_BYTES },
@@ -88,8 +99,8 @@ impl Program {
             interpreter: None,
             stack: Protection::READ | Protection::WRITE,
         };
-        for segment in program_headers(bytes, &header)? {
-            program.note(bytes, &segment)?;
+        for segment in program_headers(read, &header)? {
+            program.note(read, &segment)?;
         }
         Ok(program)
     }
@@ -104,7 +115,7 @@ impl Program {
         Some((start, end))
     }
 
-    fn note(&mut self, bytes: &[u8], header: &ProgramHeader) -> Result<(), Errno> {
+    fn note(&mut self, read: &mut Read<'_>, header: &ProgramHeader) -> Result<(), Errno> {
         match header.p_type {
             abi::PT_LOAD => self.segments.push(self::segment(header)),
             abi::PT_PHDR => self.headers_address = Some(header.p_vaddr),
@@ -113,7 +124,7 @@ impl Program {
             }
             // The first one counts.
             abi::PT_INTERP if self.interpreter.is_none() => {
-                self.interpreter = Some(interpreter(bytes, header)?);
+                self.interpreter = Some(interpreter(read, header)?);
             }
             _ => {}
         }
@@ -150,30 +161,38 @@ fn header(bytes: &[u8]) -> Result<FileHeader<LittleEndian>, Errno> {
     Ok(header)
 }
 
-fn program_headers(bytes: &[u8], header: &FileHeader<LittleEndian>) -> Result<Vec<ProgramHeader>, Errno> {
+fn program_headers(
+    read: &mut Read<'_>,
+    header: &FileHeader<LittleEndian>,
+) -> Result<Vec<ProgramHeader>, Errno> {
     let length = usize::from(header.e_phnum) * usize::from(SEGMENT_BYTES);
     if length > HEADERS_MOST {
         return Err(Errno::ENOEXEC);
     }
-    let start = to_usize(header.e_phoff);
-    let table = start.checked_add(length).and_then(|end| bytes.get(start..end)).ok_or(Errno::ENOEXEC)?;
+    let table = some(read, header.e_phoff, length);
+    if table.len() != length {
+        return Err(Errno::ENOEXEC);
+    }
     let mut headers = Vec::with_capacity(usize::from(header.e_phnum));
     let mut at = 0;
     while at < length {
-        let parsed = ProgramHeader::parse_at(LittleEndian, Class::ELF64, &mut at, table);
+        let parsed = ProgramHeader::parse_at(LittleEndian, Class::ELF64, &mut at, &table);
         headers.push(parsed.map_err(|_| Errno::ENOEXEC)?);
     }
     Ok(headers)
 }
 
-fn interpreter(bytes: &[u8], header: &ProgramHeader) -> Result<Vec<u8>, Errno> {
+fn interpreter(read: &mut Read<'_>, header: &ProgramHeader) -> Result<Vec<u8>, Errno> {
     const PATH_MAX: u64 = 4096;
     if header.p_filesz > PATH_MAX || header.p_filesz < 2 {
         return Err(Errno::ENOEXEC);
     }
-    let start = to_usize(header.p_offset);
-    let end = start.checked_add(to_usize(header.p_filesz)).ok_or(Errno::EINVAL)?;
-    let path = bytes.get(start..end).ok_or(Errno::EIO)?;
+    header.p_offset.checked_add(header.p_filesz).ok_or(Errno::EINVAL)?;
+    let length = to_usize(header.p_filesz);
+    let path = some(read, header.p_offset, length);
+    if path.len() != length {
+        return Err(Errno::EIO);
+    }
     let path = path.strip_suffix(&[0]).ok_or(Errno::ENOEXEC)?;
     Ok(path.split(|byte| *byte == 0).next().unwrap_or_default().to_vec())
 }

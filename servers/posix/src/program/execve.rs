@@ -6,9 +6,11 @@ use super::load::{LoadError, Loaded};
 use super::stack::{Facts, Strings};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
-use crate::file::path::LastLink;
-use crate::file::place::Descend;
-use crate::file::tree::{Content, NodeId, ROOT};
+use crate::file::node::Content;
+use crate::file::permission::EXECUTE;
+use crate::file::place::Place;
+use crate::file::tree::NodeId;
+use crate::file::walk::Last;
 use crate::host::{Exit, Host, Registers};
 use crate::memory::object::Source;
 use crate::memory::space::Space;
@@ -34,8 +36,8 @@ pub struct Prepared {
     pub space: SpaceKey,
     /// Where it begins.
     pub registers: Registers,
-    /// The program's path in the tree.
-    pub executable: Vec<u8>,
+    /// The program's file, held until [`Server::give_up_program`].
+    pub program: NodeId,
     /// The thread's name from now on.
     pub name: [u8; 16],
 }
@@ -47,7 +49,8 @@ pub fn execve<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<F
     let environment = read_strings(server, arguments.word(2))?;
     let arguments_given = if arguments_given.is_empty() { alloc::vec![Vec::new()] } else { arguments_given };
     let strings = Strings { path, arguments: arguments_given, environment };
-    match server.prepare(strings) {
+    let from = server.directory()?;
+    match server.prepare(strings, from) {
         Ok(prepared) => server.replace(prepared),
         Err(LoadError::Refused(error)) => Err(error),
         Err(LoadError::Fatal(_)) => {
@@ -82,23 +85,25 @@ fn read_strings<H: Host>(server: &mut Server<H>, list: u64) -> Result<Vec<Vec<u8
 }
 
 impl<H: Host> Server<H> {
-    /// Loads a program into a space of its own.
+    /// Loads a program into a space of its own; its path begins in a directory.
     ///
     /// # Errors
     /// [`LoadError`] says whether the caller goes on.
-    pub fn prepare(&mut self, mut strings: Strings) -> Result<Prepared, LoadError> {
+    pub fn prepare(&mut self, mut strings: Strings, from: Place) -> Result<Prepared, LoadError> {
         let name = Thread::name_of(strings.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default());
-        let node = self.program_file(&mut strings).map_err(LoadError::Refused)?;
+        let node = self.program_file(&mut strings, from).map_err(LoadError::Refused)?;
         let limits = self.process().map_or_else(|_| Default::default(), |process| process.limits.memory());
         strings.check(limits.stack).map_err(LoadError::Refused)?;
-        let bytes = self.files.tree.bytes(node).ok_or(LoadError::Refused(Errno::EACCES))?;
-        let program = Program::parse(bytes).map_err(LoadError::Refused)?;
+        let program = self.parse(node).map_err(LoadError::Refused)?;
         let space = self.new_space().map_err(LoadError::Refused)?;
         if let Some(shared) = self.spaces.get_mut(space) {
             shared.space.limits = limits;
         }
-        match self.fill(space, node, &program, &strings) {
-            Ok(registers) => Ok(Prepared { space, registers, executable: self.files.tree.path(node), name }),
+        match self.fill(space, (node, from), &program, &strings) {
+            Ok(registers) => {
+                self.run_program(node);
+                Ok(Prepared { space, registers, program: node, name })
+            }
             Err(error) => {
                 self.release_space(space);
                 Err(error)
@@ -106,17 +111,40 @@ impl<H: Host> Server<H> {
         }
     }
 
+    /// A prepared program is not started after all.
+    pub fn give_up(&mut self, prepared: &Prepared) {
+        self.release_space(prepared.space);
+        self.give_up_program(prepared.program);
+    }
+
+    /// The headers of a program's file.
+    fn parse(&mut self, node: NodeId) -> Result<Program, Errno> {
+        Program::parse(&mut |offset, into| self.read_file_own(node, offset, into).unwrap_or(0))
+    }
+
+    /// The file that a path names, if it may be executed: Linux's do_open_execat.
+    fn executable(&self, path: &[u8], from: Place) -> Result<NodeId, Errno> {
+        let node = self.node_of(self.lookup(from, path, Last::Follow)?, Errno::EACCES)?;
+        let record = self.files.tree.get(node).ok_or(Errno::ENOENT)?;
+        if !matches!(record.content, Content::File(_)) || !self.who().may(record, EXECUTE) {
+            return Err(Errno::EACCES);
+        }
+        // Somebody has it open for writing.
+        if record.writers > 0 {
+            return Err(Errno::ETXTBSY);
+        }
+        Ok(node)
+    }
+
     /// The file of a program, through scripts; their interpreters' arguments go before the others.
-    fn program_file(&mut self, strings: &mut Strings) -> Result<NodeId, Errno> {
+    fn program_file(&mut self, strings: &mut Strings, from: Place) -> Result<NodeId, Errno> {
         let mut path = strings.path.clone();
         for _ in 0..MOST_SCRIPTS {
-            let node = self.files.tree.resolve(ROOT, &path, LastLink::Follow)?;
-            let record = self.files.tree.get(node).ok_or(Errno::ENOENT)?;
-            let Content::File(bytes, _) = record.content else { return Err(Errno::EACCES) };
-            if record.mode & 0o111 == 0 {
-                return Err(Errno::EACCES);
-            }
-            let Some(line) = bytes.strip_prefix(b"#!") else { return Ok(node) };
+            let node = self.executable(&path, from)?;
+            let mut first = [0; FIRST_BYTES];
+            let there = self.read_file_own(node, 0, &mut first)?;
+            let first = first.get(..there).unwrap_or_default();
+            let Some(line) = first.strip_prefix(b"#!") else { return Ok(node) };
             let (interpreter, argument) = script_line(line)?;
             let first = [Some(interpreter.clone()), argument, Some(path)].into_iter().flatten();
             let end = strings.arguments.len().min(1);
@@ -142,13 +170,13 @@ impl<H: Host> Server<H> {
     fn fill(
         &mut self,
         space: SpaceKey,
-        node: NodeId,
+        (node, from): (NodeId, Place),
         program: &Program,
         strings: &Strings,
     ) -> Result<Registers, LoadError> {
         let fatal = LoadError::Fatal;
-        let interpreter = self.interpreter(program)?;
-        let object = self.files.tree.object(node, &mut self.memory.objects).ok_or(fatal(Errno::EACCES))?;
+        let interpreter = self.interpreter(program, from)?;
+        let object = self.file_object(node).map_err(fatal)?;
         let credentials =
             self.process().map_or_else(|_| Credentials::default(), |process| process.credentials.clone());
         let mut random = [0; 16];
@@ -190,14 +218,14 @@ impl<H: Host> Server<H> {
     fn interpreter(
         &mut self,
         program: &Program,
+        from: Place,
     ) -> Result<Option<(Program, crate::memory::object::ObjectId)>, LoadError> {
         let Some(path) = &program.interpreter else { return Ok(None) };
         let refused = LoadError::Refused;
-        let node = self.files.tree.resolve(ROOT, path, LastLink::Follow).map_err(refused)?;
-        let bytes = self.files.tree.bytes(node).ok_or(refused(Errno::EACCES))?;
-        let parsed = Program::parse(bytes).map_err(|_| refused(Errno::ELIBBAD))?;
+        let node = self.executable(path, from).map_err(refused)?;
+        let parsed = self.parse(node).map_err(|_| refused(Errno::ELIBBAD))?;
         let parsed = Program { interpreter: None, ..parsed };
-        let object = self.files.tree.object(node, &mut self.memory.objects).ok_or(refused(Errno::EACCES))?;
+        let object = self.file_object(node).map_err(refused)?;
         Ok(Some((parsed, object)))
     }
 
@@ -216,12 +244,9 @@ impl<H: Host> Server<H> {
         for thread in others {
             self.end_thread(thread);
         }
-        let Prepared { space, registers, executable, name } = prepared;
+        let Prepared { space, registers, program, name } = prepared;
         // A table that a CLONE_FILES shares stays with the others.
-        let files = self.descend_files(current.process, Descend::Copy)?;
-        let shared = core::mem::replace(&mut self.process_mut()?.files, files);
-        self.leave_files(shared);
-        let descriptors = files.descriptors;
+        self.unshare_descriptors()?;
         // As the end of the thread, as far as the old space is concerned.
         self.leave_futexes(current.thread);
         let thread = self.thread_mut()?;
@@ -238,10 +263,14 @@ impl<H: Host> Server<H> {
         }
         let process = self.process_mut()?;
         let old = core::mem::replace(&mut process.space, space);
-        process.executable = executable;
+        let before = process.files.program.replace(program);
         process.executed = Executed::Yes;
         process.credentials.follow_execve();
-        self.files.close_on_exec(descriptors);
+        let descriptors = process.files.descriptors;
+        self.close_on_exec(descriptors);
+        if let Some(before) = before {
+            self.give_up_program(before);
+        }
         let id = self.spaces.get(space).ok_or(Errno::ESRCH)?.space.id;
         self.host.set_space(context, id);
         self.host.set_registers(context, &registers);

@@ -10,7 +10,7 @@ use crate::Errno;
 use crate::address::{PAGE_BYTES, Page, PageRange};
 use crate::host::Host;
 use crate::memory::area::{Area, Protection, Role};
-use crate::memory::space::View;
+use crate::memory::space::{StringRanges, View};
 use crate::process::credentials::Credentials;
 use crate::user::UserSlice;
 use alloc::vec::Vec;
@@ -108,8 +108,14 @@ impl<H: Host> View<'_, H> {
         let mut image = Image { top: layout.stack_top, bytes: Vec::new() };
         image.push(&[0; 8]);
         let path = image.push_string(&strings.path);
+        let environment_end = image.at();
         let environment = image.push_strings(&strings.environment);
+        let arguments_end = image.at();
         let arguments = image.push_strings(&strings.arguments);
+        self.space.strings = StringRanges {
+            arguments: (image.at(), arguments_end),
+            environment: (arguments_end, environment_end),
+        };
         image.align();
         let platform = image.push(PLATFORM);
         let random = image.push(&facts.random);

@@ -208,7 +208,15 @@ fn the_vdso_is_a_shared_object_with_linuxs_version() {
     assert_eq!((file.ehdr.e_machine, file.ehdr.e_type), (258, elf::abi::ET_DYN));
     let text = String::from_utf8_lossy(vdso::IMAGE).to_string();
     assert!(text.contains("__vdso_rt_sigreturn\0LINUX_5.10\0linux-vdso.so.1\0"));
-    assert!(Program::parse(vdso::IMAGE).is_ok());
+    assert!(
+        Program::parse(&mut |offset, into| {
+            let from = vdso::IMAGE.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+            let length = from.len().min(into.len());
+            into[..length].copy_from_slice(&from[..length]);
+            length
+        })
+        .is_ok()
+    );
 }
 
 proptest! {

@@ -61,7 +61,7 @@ impl Driver {
             arguments: [bytes(path), bytes("-x")].to_vec(),
             environment: [bytes("HOME=/")].to_vec(),
         };
-        let pid = self.server().start(strings)?;
+        let pid = self.server().start(strings, crate::file::place::Place::ROOT)?;
         if !matches!(self.next, Next::Enter(..)) {
             self.next = self.posix.schedule();
         }

@@ -5,7 +5,7 @@
 
 use super::pointer::{UserPtr, UserSlice};
 use crate::Errno;
-use crate::address::{PAGE_BYTES, PAGE_SIZE, Page};
+use crate::address::{Frame, PAGE_BYTES, PAGE_SIZE, Page};
 use crate::host::{CopyStop, Host};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
@@ -70,6 +70,42 @@ impl<H: Host> View<'_, H> {
             match self.host.zero_out(to.address() + to_u64(progress.done), bytes - progress.done) {
                 Ok(()) => break,
                 Err(stop) => self.go_on(to, &mut progress, stop, Access::Store)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a part of a frame to a program.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that the program could not write itself.
+    #[inline]
+    pub fn frame_to_user(&mut self, frame: Frame, offset: usize, to: UserSlice) -> Result<(), Short> {
+        let (at, bytes) = (self.memory.frames.locate(frame), to_usize(to.bytes()));
+        let mut progress = Progress::default();
+        while progress.done < bytes {
+            let (from, rest) = (offset + progress.done, bytes - progress.done);
+            match self.host.copy_frame_out(at, from, rest, to.address() + to_u64(progress.done)) {
+                Ok(()) => break,
+                Err(stop) => self.go_on(to, &mut progress, stop, Access::Store)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a program's bytes into a part of a frame.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that the program could not read itself; those before are in the frame.
+    #[inline]
+    pub fn user_to_frame(&mut self, from: UserSlice, frame: Frame, offset: usize) -> Result<(), Short> {
+        let (at, bytes) = (self.memory.frames.locate(frame), to_usize(from.bytes()));
+        let mut progress = Progress::default();
+        while progress.done < bytes {
+            let (to, rest) = (offset + progress.done, bytes - progress.done);
+            match self.host.copy_frame_in(from.address() + to_u64(progress.done), at, to, rest) {
+                Ok(()) => break,
+                Err(stop) => self.go_on(from, &mut progress, stop, Access::Load)?,
             }
         }
         Ok(())
@@ -156,6 +192,25 @@ impl<H: Host> View<'_, H> {
             let frame = self.space.pages.get(Page::of(address)).ok_or(Short { done })?;
             self.host.write_frame(self.memory.frames.locate(frame), offset, piece);
             done += piece.len();
+        }
+        Ok(())
+    }
+
+    /// Reads from a space that need not be current.
+    ///
+    /// # Errors
+    /// [`Short`] at the first byte that a program there could not read itself.
+    pub fn read_other(&mut self, from: UserSlice, into: &mut [u8]) -> Result<(), Short> {
+        let mut done = 0;
+        while done < into.len() {
+            let address = from.address() + to_u64(done);
+            let offset = to_usize(address % PAGE_BYTES);
+            let length = (into.len() - done).min(PAGE_SIZE - offset);
+            let Some(piece) = into.get_mut(done..done + length) else { break };
+            self.resolve(address, Access::Load).map_err(|_| Short { done })?;
+            let frame = self.space.pages.get(Page::of(address)).ok_or(Short { done })?;
+            self.host.read_frame(self.memory.frames.locate(frame), offset, piece);
+            done += length;
         }
         Ok(())
     }
