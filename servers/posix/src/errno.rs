@@ -92,6 +92,18 @@ impl Errno {
     pub const fn is_restart(self) -> bool {
         matches!(self.0, 512..=516)
     }
+
+    /// Which of these a call's result is, if any.
+    #[inline]
+    pub const fn restart(result: u64) -> Option<Self> {
+        match result.wrapping_neg() {
+            512 => Some(Self::ERESTARTSYS),
+            513 => Some(Self::ERESTARTNOINTR),
+            514 => Some(Self::ERESTARTNOHAND),
+            516 => Some(Self::ERESTART_RESTARTBLOCK),
+            _ => None,
+        }
+    }
 }
 
 impl Errno {

@@ -5,6 +5,7 @@
 //! Nothing here interprets what a program gave: addresses come checked, by [`crate::user`].
 
 use crate::address::PageRange;
+use zerocopy::IntoBytes;
 
 /// A lower VSpace, by its number at the host (C-45: made once, recycled).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +96,44 @@ pub struct Registers {
 impl Registers {
     /// All zero.
     pub const ZERO: Self = Self { general: [0; 32], pc: 0 };
+}
+
+pub use abi::context::Width;
+
+/// How a signal handler begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandlerEntry {
+    /// Its first instruction.
+    pub pc: u64,
+    /// `$sp`.
+    pub stack: u64,
+    /// `$ra`: where it returns to.
+    pub returns: u64,
+    /// `$a0` to `$a2`.
+    pub arguments: [u64; 3],
+}
+
+/// Registers by number.
+mod register {
+    pub(super) const RA: usize = 1;
+    pub(super) const SP: usize = 3;
+    pub(super) const A0: usize = 4;
+    /// What a system call destroys.
+    pub(super) const TEMPORARIES: core::ops::RangeInclusive<usize> = 12..=20;
+    /// Words of Linux's sigcontext up to its flags: sc_pc, sc_regs.
+    pub(super) const SIGCONTEXT: usize = 33;
+}
+
+impl Registers {
+    fn set(&mut self, number: usize, value: u64) {
+        if let Some(register) = self.general.get_mut(number) {
+            *register = value;
+        }
+    }
+
+    fn clear_temporaries(&mut self) {
+        register::TEMPORARIES.for_each(|number| self.set(number, 0));
+    }
 }
 
 /// What leaf handlers (C-23) answer without entering compiled code.
@@ -277,6 +316,84 @@ pub trait Host: 'static {
     fn set_registers(&mut self, context: ContextId, registers: &Registers);
     /// Sets the result (`$a0`) of the call that a context waits in, and that it goes on behind it.
     fn set_result(&mut self, context: ContextId, result: u64);
+    /// A context's `$sp`; of the current one also within its call.
+    fn stack_pointer(&mut self, context: ContextId) -> u64 {
+        self.registers(context).general.get(register::SP).copied().unwrap_or(0)
+    }
+    /// As [`Host::set_result`], but every register of the context is right after it: the pc lies behind the call,
+    /// and the temporaries are zero (C-25). It is entered in full next.
+    fn finish_call(&mut self, context: ContextId, result: u64) {
+        let mut registers = self.registers(context);
+        registers.clear_temporaries();
+        registers.set(register::A0, result);
+        registers.pc = registers.pc.wrapping_add(4);
+        self.set_registers(context, &registers);
+    }
+    /// As [`Host::finish_call`], but the call is made once more: the pc is its own, `$a0` what it was.
+    fn restart_call(&mut self, context: ContextId, first_argument: u64) {
+        let mut registers = self.registers(context);
+        registers.clear_temporaries();
+        registers.set(register::A0, first_argument);
+        self.set_registers(context, &registers);
+    }
+    /// Makes a context begin a signal handler: these registers, and the others as they are. It is entered in
+    /// full next.
+    fn enter_handler(&mut self, context: ContextId, entry: &HandlerEntry) {
+        let mut registers = self.registers(context);
+        registers.pc = entry.pc;
+        registers.set(register::RA, entry.returns);
+        registers.set(register::SP, entry.stack);
+        for (number, argument) in (register::A0..).zip(entry.arguments) {
+            registers.set(number, argument);
+        }
+        self.set_registers(context, &registers);
+    }
+    /// Writes the current context's pc and registers 0 (as zero) to 31 to its program's memory, as sc_pc and
+    /// sc_regs of Linux's sigcontext: 264 bytes.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be written.
+    fn store_registers(&mut self, context: ContextId, to: u64) -> Result<(), CopyStop> {
+        let registers = self.registers(context);
+        let mut words = [0; register::SIGCONTEXT];
+        let values = [registers.pc, 0].into_iter().chain(registers.general.into_iter().skip(1));
+        for (word, value) in words.iter_mut().zip(values) {
+            *word = value;
+        }
+        self.copy_out(words.as_bytes(), to)
+    }
+    /// The other way: reads what [`Host::store_registers`] writes. It is entered in full next. When it stops,
+    /// the context may have some of the registers.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be read.
+    fn load_registers(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
+        let mut words = [0_u64; register::SIGCONTEXT];
+        self.copy_in(from, words.as_mut_bytes())?;
+        let [pc, general @ ..] = words;
+        self.set_registers(context, &Registers { general, pc });
+        Ok(())
+    }
+
+    /// How much of the vector unit the current context's program has used, so that a signal frame has a record
+    /// of that width (C-30); the larger of what its context says and what the unit holds.
+    fn vector_width(&mut self, context: ContextId) -> Width;
+    /// Writes the payload of a record of Linux's sc_extcontext to the current context's program: 32 registers of
+    /// the width's lanes, fcc (a flag a byte), fcsr (32 bits). Straight from the unit if that holds the state
+    /// (`vector_live`), else from the context's memory. The width is [`Host::vector_width`]'s; the target is
+    /// aligned to 16 bytes, and to 32 for LASX.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be written, perhaps too low by less than a register.
+    fn store_vectors(&mut self, context: ContextId, width: Width, to: u64) -> Result<(), CopyStop>;
+    /// The other way: reads such a payload, aligned or not, into the current context's vector state, which has
+    /// that width from then on; lanes beyond it become zero. Into the unit, or into the context's memory, which
+    /// then counts (Enter's *vector changed*). fcsr comes without causes that are enabled; bit 6 is cleared
+    /// (C-30). When it stops, the state is as it was or as far as it came.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be read.
+    fn load_vectors(&mut self, context: ContextId, width: Width, from: u64) -> Result<(), CopyStop>;
     /// Makes all vector state of a context zero, as a new program finds it (CASES 17).
     fn clear_vectors(&mut self, context: ContextId);
     /// Gives a context the vector state of another one, as a clone finds it (SyncVector first).

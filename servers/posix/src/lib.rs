@@ -31,6 +31,7 @@ pub mod process;
 pub mod program;
 pub mod random;
 pub mod server;
+pub mod signal;
 pub mod slots;
 pub mod terminal;
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use crate::Errno;
 use crate::executor::run_queue::RunQueue;
+use crate::executor::timers::Timers;
 use crate::executor::wait::{QueueId, WaitQueues};
 use crate::file::Files;
 use crate::futex::Futexes;
@@ -14,6 +15,7 @@ use crate::memory::space::{Memory, Space, View};
 use crate::process::numbers::Numbers;
 use crate::process::{Pid, Process, ProcessId, SpaceKey, Status, Thread, ThreadId};
 use crate::random::Random;
+use crate::signal::Attention;
 use crate::slots::Slots;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -88,6 +90,12 @@ pub struct Server<H> {
     pub numbers: Numbers,
     /// Files and descriptors.
     pub files: Files,
+    /// Whether the acting thread's call is to end by a look at its signals.
+    pub attention: Attention,
+    /// The thread that goes on next, without a turn: its call has ended, or its registers were replaced.
+    pub at_once: Option<ThreadId>,
+    /// Real interval timers, by process.
+    pub alarms: Timers,
     /// Threads that can go on.
     pub ready: RunQueue,
     /// Threads that wait.
@@ -140,6 +148,9 @@ impl<H: Host> Server<H> {
             processes: Slots::new(usize::from(resources.contexts)),
             numbers: Numbers::default(),
             files: Files::new(resources.archive, started, &mut waits)?,
+            attention: Attention::Quiet,
+            at_once: None,
+            alarms: Timers::default(),
             ready: RunQueue::default(),
             futexes: Futexes::new(&mut waits),
             random,

@@ -10,6 +10,7 @@ use crate::for_each_linux_call;
 use crate::host::Host;
 use crate::number::to_usize;
 use crate::process::schedule::Posix;
+use crate::signal::Attention;
 
 /// Entries of the array; numbers beyond are [`unknown`] too.
 pub const LENGTH: usize = 512;
@@ -78,10 +79,11 @@ macro_rules! define_entries {
                     {
                         let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
                         let Some(server) = posix.server() else { return no_server() };
-                        match $handler(server, arguments).into_flow() {
-                            Ok(Flow::Done(value)) => Answer::now(value),
-                            Err(error) => Answer::now(error.to_result()),
-                            Ok(other) => leave(posix, $number, arguments, other),
+                        let flow = $handler(server, arguments).into_flow();
+                        match flow {
+                            Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
+                            Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
+                            other => leave(posix, $number, arguments, other),
                         }
                     }
                     entry::<H>
@@ -154,11 +156,8 @@ extern "C" fn traced<H: Host>(
     let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
     let Some(server) = posix.server() else { return no_server() };
     let text = strace::called(server, number, arguments);
-    let answer = match handle(server, number, arguments) {
-        Ok(Flow::Done(value)) => Answer::now(value),
-        Err(error) => Answer::now(error.to_result()),
-        Ok(other) => leave(posix, number, arguments, other),
-    };
+    let flow = handle(server, number, arguments);
+    let answer = leave(posix, number, arguments, flow);
     if let Some(server) = posix.server() {
         strace::returned(server, &text, answer);
     }
@@ -167,8 +166,19 @@ extern "C" fn traced<H: Host>(
 
 /// What is rarer than a result.
 #[cold]
-fn leave<H: Host>(posix: &mut Posix<H>, number: u64, arguments: Arguments, flow: Flow) -> Answer {
+fn leave<H: Host>(
+    posix: &mut Posix<H>,
+    number: u64,
+    arguments: Arguments,
+    flow: Result<Flow, Errno>,
+) -> Answer {
+    let due = posix.server().is_some_and(|server| server.attention == Attention::Due);
+    let flow = flow.unwrap_or_else(|error| Flow::Done(error.to_result()));
     match flow {
+        Flow::Done(value) | Flow::Woke(value) if due => {
+            let still = posix.attend(number, arguments, value);
+            Answer { value: 0, next: if still { Answer::SWITCH } else { Answer::FORGET } }
+        }
         Flow::Done(value) => Answer::now(value),
         Flow::Woke(value) => {
             if let Some(server) = posix.server() {

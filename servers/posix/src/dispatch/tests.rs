@@ -89,9 +89,20 @@ fn good(row: &Row, kind: Kind, position: usize) -> u64 {
         ("readv" | "writev", Kind::Size) => 2,
         ("clone3", Kind::Size) => 88,
         ("capget" | "capset", Kind::In(8)) => SCRATCH + 0xa000,
-        ("waitid", Kind::Uint) => 0,
+        ("waitid" | "getitimer" | "setitimer", Kind::Uint) => 0,
+        ("sigaltstack", Kind::InOptional(_)) => SCRATCH + 0xa100,
+        ("rt_sigqueueinfo" | "rt_tgsigqueueinfo", Kind::Int) => {
+            if row.arguments[position].name == "signal" {
+                0
+            } else {
+                2
+            }
+        }
         ("waitid", Kind::Hex) => 4,
-        ("rt_sigprocmask", Kind::Size) => 8,
+        (
+            "rt_sigprocmask" | "rt_sigaction" | "rt_sigpending" | "rt_sigsuspend" | "rt_sigtimedwait",
+            Kind::Size,
+        ) => 8,
         ("rt_sigprocmask", Kind::Int) => 2,
         ("pread64", Kind::Size) if position == 3 => 0,
         // A wait for a word that has not the value is answered by EAGAIN before its time-out matters.
@@ -133,6 +144,8 @@ fn prepared() -> Driver {
     driver.poke(SCRATCH + 0x8200, b"/new\0");
     driver.poke(SCRATCH + 0x8300, b"/written\0");
     driver.poke(SCRATCH + 0xa000, &0x2008_0522_u32.to_le_bytes());
+    // A stack that is none.
+    driver.poke(SCRATCH + 0xa108, &2_u32.to_le_bytes());
     // Two good pieces for readv and writev.
     for (number, word) in [SCRATCH, 4, SCRATCH + 8, 4].iter().enumerate() {
         driver.poke(SCRATCH + 0x9000 + number as u64 * 8, &word.to_le_bytes());
@@ -181,7 +194,8 @@ fn every_pointer_argument_refuses_every_bad_value() {
                     // A link's target would be read; a file that is no link is found out first.
                     ("readlinkat", Kind::BufferOut(_), _) => &[Err(Errno::EINVAL)],
                     ("clone3", _, Bad::NextPage) if pieces => &[Err(Errno::EFAULT)],
-                    // Written only when there was somebody to wait for.
+                    // Written only when there was a signal, or somebody to wait for.
+                    ("rt_sigtimedwait", Kind::OutOptional(_), _) => &[Err(Errno::EAGAIN)],
                     ("wait4", ..) | ("waitid", Kind::OutOptional(144), _) => &[Err(Errno::ECHILD)],
                     _ => &[Err(Errno::EFAULT)],
                 };
@@ -222,6 +236,8 @@ fn good_arguments_are_taken() {
                 | "futex"
                 | "wait4"
                 | "waitid"
+                | "rt_sigsuspend"
+                | "rt_sigtimedwait"
         ) {
             continue;
         }

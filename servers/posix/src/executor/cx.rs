@@ -111,7 +111,7 @@ pub struct Call {
     pub done: bool,
     /// What goes into `$a0`.
     pub result: u64,
-    /// Whether a signal ended it: every wait in it gives EINTR from now on.
+    /// Whether a signal ends it: every wait in it gives ERESTARTSYS from now on.
     pub cancelled: bool,
 }
 
@@ -147,7 +147,7 @@ impl<H: Host> Future for Wait<'_, H> {
             }
             let call = server.threads.get(cx.thread).and_then(|thread| thread.call);
             if call.is_some_and(|call| call.cancelled) {
-                Poll::Ready(Err(Errno::EINTR))
+                Poll::Ready(Err(Errno::ERESTARTSYS))
             } else {
                 Poll::Pending
             }

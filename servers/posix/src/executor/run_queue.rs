@@ -4,8 +4,11 @@
 //! Nobody reads the clock to start a slice: the alarm ticks once a slice while there is a queue, and a thread
 //! that has been current since before the last tick gives way.
 
+use crate::number::index;
 use crate::process::ThreadId;
+use crate::slots::Id;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// Length of a slice.
 pub const SLICE_NS: u64 = 10_000_000;
@@ -14,6 +17,8 @@ pub const SLICE_NS: u64 = 10_000_000;
 #[derive(Debug, Default)]
 pub struct RunQueue {
     ready: VecDeque<ThreadId>,
+    /// A bit for each thread that is in it: nobody is twice.
+    queued: Vec<u64>,
     /// When the next tick is due, while ticks are wanted.
     next_tick_ns: Option<u64>,
     /// Whether the current thread has seen no tick yet.
@@ -29,24 +34,53 @@ impl RunQueue {
     /// Puts a thread at the end.
     #[inline]
     pub fn push(&mut self, thread: ThreadId) {
-        self.ready.push_back(thread);
+        if self.mark(thread) {
+            self.ready.push_back(thread);
+        }
     }
 
     /// Puts a thread at the front.
     pub fn push_front(&mut self, thread: ThreadId) {
-        self.ready.push_front(thread);
+        if self.mark(thread) {
+            self.ready.push_front(thread);
+        }
     }
 
     /// Takes the first thread, which becomes current.
     #[inline]
     pub fn pop(&mut self) -> Option<ThreadId> {
         self.fresh = true;
-        self.ready.pop_front()
+        let thread = self.ready.pop_front()?;
+        self.unmark(thread);
+        Some(thread)
     }
 
     /// Takes a thread that ends out.
     pub fn remove(&mut self, thread: ThreadId) {
-        self.ready.retain(|queued| *queued != thread);
+        if self.unmark(thread) {
+            self.ready.retain(|queued| *queued != thread);
+        }
+    }
+
+    /// Notes that a thread is in; says whether it was not.
+    fn mark(&mut self, thread: ThreadId) -> bool {
+        let (word, bit) = (index(thread.number() / 64), 1 << (thread.number() % 64));
+        if self.queued.len() <= word {
+            self.queued.resize(word + 1, 0);
+        }
+        let Some(word) = self.queued.get_mut(word) else { return false };
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    /// Notes that a thread is out; says whether it was in.
+    fn unmark(&mut self, thread: ThreadId) -> bool {
+        let (word, bit) = (index(thread.number() / 64), 1 << (thread.number() % 64));
+        let Some(word) = self.queued.get_mut(word) else { return false };
+        let was = *word & bit != 0;
+        *word &= !bit;
+        was
     }
 
     /// Whether somebody waits for the processor.

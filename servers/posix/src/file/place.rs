@@ -89,8 +89,10 @@ impl<H: Host> Server<H> {
         self.release_node(id);
     }
 
-    /// The acting thread wrote where nobody reads: SIGPIPE, which [`crate::process`] delivers.
-    pub fn broken_pipe(&mut self) {}
+    /// The acting thread wrote where nobody reads: SIGPIPE. It is delivered when the call ends.
+    pub fn broken_pipe(&mut self) {
+        self.send_self(crate::signal::number::Signal::SIGPIPE);
+    }
 
     /// A place stays, whatever becomes of its names.
     pub fn hold_place(&mut self, place: Place) {

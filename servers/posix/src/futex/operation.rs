@@ -92,9 +92,12 @@ pub async fn futex_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<
         Ok((due, key, server.futexes.queue(key)?))
     })?;
     // Nobody runs between the check and the wait: one core, one server.
-    match cx.wait_tagged(Some(queue), Tag { key, bits: request.bits }, due).await? {
-        Woken::Event => Ok(0),
-        Woken::TimedOut => Err(Errno::ETIMEDOUT),
+    match cx.wait_tagged(Some(queue), Tag { key, bits: request.bits }, due).await {
+        Ok(Woken::Event) => Ok(0),
+        Ok(Woken::TimedOut) => Err(Errno::ETIMEDOUT),
+        // One with a time-out goes on with the rest of it, which no handler lets it do.
+        Err(error) if error.is_restart() && due.is_some() => Err(Errno::ERESTART_RESTARTBLOCK),
+        Err(error) => Err(error),
     }
 }
 

@@ -19,7 +19,7 @@ impl<H: Host> View<'_, H> {
     pub fn fork_into(&mut self, child: &mut Space) -> Result<(), Errno> {
         child.limits = self.space.limits;
         (child.heap_start, child.heap_end) = (self.space.heap_start, self.space.heap_end);
-        child.mmap_top = self.space.mmap_top;
+        (child.mmap_top, child.sigreturn) = (self.space.mmap_top, self.space.sigreturn);
         child.strings = self.space.strings;
         let mut parent_batch = Batch::new(self.space.id);
         let mut child_batch = Batch::new(child.id);

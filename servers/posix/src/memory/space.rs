@@ -72,6 +72,8 @@ pub struct Space {
     pub heap_end: u64,
     /// mmap places areas below this page.
     pub mmap_top: Page,
+    /// Where the vDSO's rt_sigreturn lies, which signal handlers return to.
+    pub sigreturn: u64,
     /// Limits of whoever runs in it.
     pub limits: MemoryLimits,
     /// Pages of all areas together.
@@ -90,6 +92,7 @@ impl Space {
             heap_start: 0,
             heap_end: 0,
             mmap_top: Page::of(LOWER_HALF_END),
+            sigreturn: 0,
             limits: MemoryLimits::default(),
             area_pages: 0,
             strings: StringRanges::default(),

@@ -20,10 +20,14 @@ impl Mock {
 
     /// Reads through the page tables of a space.
     pub fn peek(&mut self, space: SpaceId, from: u64, into: &mut [u8]) -> Result<(), CopyStop> {
-        for (done, place) in into.iter_mut().enumerate() {
+        let mut done = 0;
+        while done < into.len() {
             let address = from + to_u64(done);
+            let offset = to_usize(address % PAGE_BYTES);
+            let bytes = (PAGE_SIZE - offset).min(into.len() - done);
             let (frame, _) = self.walk(space, address).ok_or(CopyStop { done })?;
-            *place = self.frame(frame)[to_usize(address % PAGE_BYTES)];
+            into[done..done + bytes].copy_from_slice(&self.frame(frame)[offset..offset + bytes]);
+            done += bytes;
         }
         Ok(())
     }
@@ -35,13 +39,17 @@ impl Mock {
 
     pub(super) fn write_current(&mut self, to: u64, from: &[u8]) -> Result<(), CopyStop> {
         let space = self.current_space().ok_or(CopyStop { done: 0 })?;
-        for (done, byte) in from.iter().enumerate() {
+        let mut done = 0;
+        while done < from.len() {
             let address = to + to_u64(done);
+            let offset = to_usize(address % PAGE_BYTES);
+            let bytes = (PAGE_SIZE - offset).min(from.len() - done);
             let (frame, rights) = self.walk(space, address).ok_or(CopyStop { done })?;
             if !rights.contains(PageRights::WRITE) {
                 return Err(CopyStop { done });
             }
-            self.frame(frame)[to_usize(address % PAGE_BYTES)] = *byte;
+            self.frame(frame)[offset..offset + bytes].copy_from_slice(&from[done..done + bytes]);
+            done += bytes;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ mod memory;
 
 use crate::host::{
     ContextId, CopyStop, Host, Identity, Input, MapEntry, MapReason, MapStop, PageRights, Registers, SpaceId,
-    Stream, WindowPage,
+    Stream, Width, WindowPage,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::string::String;
@@ -48,6 +48,8 @@ pub struct Mock {
     pub alarm: Option<u64>,
     /// How often the alarm was armed.
     pub alarms_armed: u64,
+    /// HWCAP.
+    pub capabilities: u64,
     /// The machine's seed.
     pub seed: Option<[u8; 32]>,
     /// What came out, per stream: output, error.
@@ -77,6 +79,27 @@ pub struct MockContext {
     pub registers: Registers,
     /// What its leaf handlers answer.
     pub identity: Identity,
+    /// Its vector state.
+    pub vectors: MockVectors,
+}
+
+/// The vector state of the mock's contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MockVectors {
+    /// How much of it is in use.
+    pub width: Width,
+    /// Registers of 256 bits.
+    pub registers: [[u64; 4]; 32],
+    /// Condition flags.
+    pub fcc: u64,
+    /// FCSR0.
+    pub fcsr: u32,
+}
+
+impl Default for MockVectors {
+    fn default() -> Self {
+        Self { width: Width::None, registers: [[0; 4]; 32], fcc: 0, fcsr: 0 }
+    }
 }
 
 impl Mock {
@@ -86,6 +109,7 @@ impl Mock {
             tables_left: 10_000,
             room: [usize::MAX; 2],
             seed: Some([7; 32]),
+            capabilities: 0x1f,
             realtime_offset_ns: 1_700_000_000_000_000_000,
             now_ns: 1_000_000_000,
             ..Self::default()
@@ -106,6 +130,7 @@ impl Mock {
             space: None,
             registers: Registers::ZERO,
             identity: Identity::default(),
+            vectors: MockVectors::default(),
         })
     }
 
@@ -236,9 +261,44 @@ impl Host for Mock {
         registers.pc += 4;
     }
 
-    fn clear_vectors(&mut self, _context: ContextId) {}
+    fn clear_vectors(&mut self, context: ContextId) {
+        self.context(context).vectors = MockVectors::default();
+    }
 
-    fn copy_vectors(&mut self, _from: ContextId, _to: ContextId) {}
+    fn copy_vectors(&mut self, from: ContextId, to: ContextId) {
+        self.context(to).vectors = self.context(from).vectors;
+    }
+
+    fn vector_width(&mut self, context: ContextId) -> Width {
+        assert_eq!(self.current, Some(context), "the unit is the current context's");
+        self.context(context).vectors.width
+    }
+
+    fn store_vectors(&mut self, context: ContextId, width: Width, to: u64) -> Result<(), CopyStop> {
+        let vectors = self.context(context).vectors;
+        assert!(width == vectors.width && to.is_multiple_of(16), "a record of another width");
+        let lanes = vectors.registers.iter().flat_map(|register| &register[..width.lanes()]);
+        let mut bytes: Vec<u8> = lanes.flat_map(|lane| lane.to_le_bytes()).collect();
+        bytes.extend(vectors.fcc.to_le_bytes());
+        bytes.extend(vectors.fcsr.to_le_bytes());
+        self.write_current(to, &bytes)
+    }
+
+    fn load_vectors(&mut self, context: ContextId, width: Width, from: u64) -> Result<(), CopyStop> {
+        let mut bytes = std::vec![0; 256 * width.lanes() + 12];
+        self.read_current(from, &mut bytes)?;
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let mut vectors = MockVectors { width, ..MockVectors::default() };
+        let lanes = vectors.registers.iter_mut().flat_map(|register| &mut register[..width.lanes()]);
+        for (number, lane) in lanes.enumerate() {
+            *lane = word(8 * number);
+        }
+        let end = 256 * width.lanes();
+        vectors.fcc = word(end);
+        vectors.fcsr = u32::from_le_bytes(bytes[end + 8..].try_into().expect("four bytes")) & !(1 << 6);
+        self.context(context).vectors = vectors;
+        Ok(())
+    }
 
     fn monotonic_ns(&self) -> u64 {
         self.now_ns
@@ -258,7 +318,7 @@ impl Host for Mock {
     }
 
     fn hardware_capabilities(&self) -> u64 {
-        0x1f
+        self.capabilities
     }
 
     fn stream_room(&self, stream: Stream) -> usize {

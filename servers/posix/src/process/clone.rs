@@ -6,6 +6,7 @@ use crate::dispatch::{Arguments, Flow};
 use crate::host::{ContextId, Exit, Host, Registers};
 use crate::number::{low_u32, to_usize};
 use crate::server::Server;
+use crate::signal::stack::AlternateStack;
 use crate::user::{UserPtr, UserSlice};
 use bitflags::bitflags;
 use zerocopy::{FromBytes, IntoBytes};
@@ -207,6 +208,9 @@ impl Thread {
     /// The thread that a clone by this one makes, without a number.
     pub(super) fn child(&self, process: ProcessId, context: ContextId, request: &Request) -> Self {
         let clears = request.flags.contains(CloneFlags::CHILD_CLEARTID);
+        // One that runs beside its maker in the same memory has a stack of its own.
+        let beside = request.flags & (CloneFlags::VM | CloneFlags::VFORK) == CloneFlags::VM;
+        let stack = if beside { AlternateStack::default() } else { self.signals.stack };
         Self {
             tid: super::Pid(0),
             process,
@@ -216,6 +220,7 @@ impl Thread {
             clear_child_tid: if clears { request.child_tid } else { 0 },
             robust_list: 0,
             mask: self.mask,
+            signals: self.signals.child(stack),
             name: self.name,
             vforked: None,
         }

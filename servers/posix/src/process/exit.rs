@@ -8,6 +8,8 @@ use crate::host::Host;
 use crate::memory::space::View;
 use crate::number::low_u32;
 use crate::server::{Current, Server};
+use crate::signal::Attention;
+use crate::slots::Id;
 use crate::user::UserPtr;
 
 /// exit(2): the end of one thread.
@@ -56,6 +58,8 @@ impl<H: Host> Server<H> {
         self.leave_files(files);
         self.release_space(space);
         self.release_vforker(process);
+        self.alarms.remove(process.number());
+        self.look_after_groups(process);
         self.give_children_away(process);
         self.tell_end(process);
     }
@@ -85,6 +89,7 @@ impl<H: Host> Server<H> {
         }
         if self.acting.is_some_and(|current| current.thread == thread) {
             self.acting = None;
+            self.attention = Attention::Due;
         }
     }
 

@@ -8,6 +8,8 @@
 use super::{Adopts, Origin, Pid, Process, ProcessId, Signal, Status};
 use crate::host::Host;
 use crate::server::{Event, Server};
+use crate::signal::child::Remains;
+use crate::slots::Id;
 
 impl<H: Host> Server<H> {
     /// The pid of a process's parent; init's for a program that the server started, and for an orphan.
@@ -20,6 +22,7 @@ impl<H: Host> Server<H> {
     pub(super) fn give_children_away(&mut self, process: ProcessId) {
         let Some(record) = self.processes.get_mut(process) else { return };
         let children = core::mem::take(&mut record.children);
+        let who = (record.pid.0, record.credentials.user.real);
         if children.is_empty() {
             return;
         }
@@ -29,16 +32,18 @@ impl<H: Host> Server<H> {
             record.parent = adopter;
             record.exit_signal = Some(Signal::SIGCHLD);
             let dead = record.status.is_some();
-            match adopter.and_then(|adopter| self.processes.get_mut(adopter)) {
-                Some(adopter) => adopter.children.push(child),
-                None if dead => self.reap(child),
-                None => {}
+            let asked = record.parent_death;
+            if let Some(adopter) = adopter.and_then(|adopter| self.processes.get_mut(adopter)) {
+                adopter.children.push(child);
             }
             if dead {
-                self.child_changed(adopter);
+                self.tell_end(child);
                 continue;
             }
             self.tell_identities(child);
+            if let Some(signal) = asked {
+                self.parent_died(child, who, signal);
+            }
         }
     }
 
@@ -62,6 +67,9 @@ impl<H: Host> Server<H> {
         let Some(status) = record.status else { return };
         match parent {
             Some(parent) => {
+                if self.child_ended(parent, process, status) == Remains::Go {
+                    self.reap(process);
+                }
                 self.child_changed(Some(parent));
             }
             None => {
@@ -75,7 +83,7 @@ impl<H: Host> Server<H> {
     }
 
     /// Wakes those who wait for a process's children.
-    pub(super) fn child_changed(&mut self, parent: Option<ProcessId>) {
+    pub(crate) fn child_changed(&mut self, parent: Option<ProcessId>) {
         if let Some(parent) = parent.and_then(|parent| self.processes.get(parent)) {
             self.waits.wake_all(parent.changed, &mut self.ready);
         }
@@ -84,6 +92,7 @@ impl<H: Host> Server<H> {
     /// Forgets a process that ended and whose status somebody took, or nobody wants.
     pub(crate) fn reap(&mut self, process: ProcessId) {
         let Some(record) = self.processes.remove(process) else { return };
+        self.alarms.remove(process.number());
         self.waits.destroy(record.changed, &mut self.ready);
         self.numbers.release(record.pid);
         self.numbers.leave(record.group);

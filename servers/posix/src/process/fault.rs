@@ -6,6 +6,7 @@ use crate::address::LOWER_HALF_END;
 use crate::host::{Exit, Host};
 use crate::memory::fault::{Access, Refused};
 use crate::server::Server;
+use crate::signal::info::Info;
 
 /// What the kernel wrote to the context when the program faulted (C-20).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +116,8 @@ impl<H: Host> Posix<H> {
         match server.resolve(current.thread, fault) {
             Ok(next) => next,
             Err(signal) => {
-                server.kill_current(signal.signal);
+                server.fault_signal(current.thread, fault, signal);
+                self.go_on();
                 self.schedule()
             }
         }
@@ -123,6 +125,17 @@ impl<H: Host> Posix<H> {
 }
 
 impl<H: Host> Server<H> {
+    /// The thread that faulted gets the signal, whatever else waits for it (CASES 33).
+    fn fault_signal(&mut self, thread: ThreadId, fault: Fault, signal: FaultSignal) {
+        if let Some(record) = self.threads.get_mut(thread) {
+            record.exit = Exit::Full;
+            if signal.signal == Signal::SIGSEGV {
+                record.signals.bad_access = fault.access().or(record.signals.bad_access);
+            }
+        }
+        self.force(thread, Info::fault(signal.signal, signal.code, signal.address));
+    }
+
     fn resolve(&mut self, thread: ThreadId, fault: Fault) -> Result<Next, FaultSignal> {
         let out_of_memory = Refused::OutOfMemory.signal(fault.address);
         let context = self.threads.get(thread).ok_or(out_of_memory)?.context;

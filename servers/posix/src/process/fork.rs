@@ -125,6 +125,7 @@ impl<H: Host> Server<H> {
             status: None,
             change: None,
             changed,
+            signals: parent.signals.child(),
             ..*parent
         };
         let (group, session) = (child.group, child.session);

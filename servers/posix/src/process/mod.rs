@@ -10,7 +10,6 @@ pub mod fork;
 pub mod group;
 pub mod identity;
 pub mod limits;
-pub mod mask;
 pub mod numbers;
 pub mod prctl;
 pub mod robust;
@@ -24,11 +23,14 @@ pub mod wait;
 #[cfg(test)]
 mod tests;
 
+pub use crate::signal::number::Signal;
+
 use crate::define_id;
 use crate::executor::cx::Call;
 use crate::executor::wait::QueueId;
 use crate::file::place::Holdings;
 use crate::host::{ContextId, Exit};
+use crate::signal::{ProcessSignals, ThreadSignals};
 use alloc::vec::Vec;
 use credentials::Credentials;
 use limits::Limits;
@@ -69,6 +71,8 @@ pub struct Thread {
     pub robust_list: u64,
     /// The signals that it holds off, signal n at bit n - 1.
     pub mask: u64,
+    /// Everything else about its signals.
+    pub signals: ThreadSignals,
     /// Its name (prctl PR_SET_NAME), ended by zeros.
     pub name: [u8; 16],
     /// The child of its vfork that it waits for.
@@ -126,6 +130,8 @@ pub struct Process {
     pub change: Option<Change>,
     /// Its threads wait here: for children to change, for the child of a vfork.
     pub changed: QueueId,
+    /// Its signals.
+    pub signals: ProcessSignals,
     /// What personality says it is.
     pub personality: u32,
     /// PR_SET_NO_NEW_PRIVS: 0 or 1.
@@ -185,49 +191,4 @@ impl Status {
             Self::Killed(signal) => 128 + signal.0,
         }
     }
-}
-
-/// A signal's number, 1 to 64.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Signal(pub u8);
-
-impl Signal {
-    /// The signal of a number; `None` for 0 and above 64.
-    pub const fn new(number: u64) -> Option<Self> {
-        if number == 0 || number > 64 {
-            return None;
-        }
-        Some(Self(number.to_le_bytes()[0]))
-    }
-
-    /// The terminal hung up.
-    pub const SIGHUP: Self = Self(1);
-    /// Interrupted at the terminal.
-    pub const SIGINT: Self = Self(2);
-    /// Told to quit at the terminal.
-    pub const SIGQUIT: Self = Self(3);
-    /// Illegal instruction.
-    pub const SIGILL: Self = Self(4);
-    /// Break point.
-    pub const SIGTRAP: Self = Self(5);
-    /// Bad address behind a mapping's end, or misaligned.
-    pub const SIGBUS: Self = Self(7);
-    /// Arithmetic.
-    pub const SIGFPE: Self = Self(8);
-    /// Killed.
-    pub const SIGKILL: Self = Self(9);
-    /// Bad address.
-    pub const SIGSEGV: Self = Self(11);
-    /// A child changed.
-    pub const SIGCHLD: Self = Self(17);
-    /// A stopped process goes on.
-    pub const SIGCONT: Self = Self(18);
-    /// Stopped at the terminal.
-    pub const SIGTSTP: Self = Self(20);
-    /// Read from the terminal in the background.
-    pub const SIGTTIN: Self = Self(21);
-    /// Wrote to the terminal in the background.
-    pub const SIGTTOU: Self = Self(22);
-    /// The terminal's window has another size.
-    pub const SIGWINCH: Self = Self(28);
 }

@@ -12,13 +12,15 @@
 //! says no, waits for its notification, calls [`Server::alarm`] and takes the rings' news in, and calls
 //! [`Posix::schedule`] again. [`Server::events`] has the programs that ended.
 
-use super::ThreadId;
+use super::{Thread, ThreadId};
+use crate::Errno;
 use crate::executor::cx::{Call, Place};
 use crate::executor::run_queue::Slice;
 use crate::executor::task::Task;
 use crate::host::{ContextId, Exit, Host};
 use crate::number::index;
 use crate::server::{Current, Server};
+use crate::signal::Attention;
 use crate::slots::Id;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -69,14 +71,34 @@ impl<H: Host> Posix<H> {
 
     /// Begins a call that has to wait, for the acting thread; its result if it need not wait after all.
     pub fn begin(&mut self, number: u64, arguments: crate::dispatch::Arguments) -> Option<u64> {
-        let thread = self.server()?.acting?.thread;
+        let server = self.server()?;
+        let thread = server.acting?.thread;
         let call = Call { number, arguments, done: false, result: 0, cancelled: false };
-        self.server()?.threads.get_mut(thread)?.call = Some(call);
+        server.threads.get_mut(thread)?.call = Some(call);
+        server.end_waits(thread);
         self.poll(thread);
-        let record = self.server()?.threads.get_mut(thread)?;
+        let server = self.server()?;
+        let attention = server.attention;
+        let record = server.threads.get_mut(thread)?;
         let done = record.call.filter(|call| call.done)?;
+        if attention == Attention::Due || Errno::restart(done.result).is_some() || record.call_is_borrowed() {
+            // Whatever else is due to it is seen to where it goes on.
+            server.at_once = Some(thread);
+            return None;
+        }
         record.call = None;
         Some(done.result)
+    }
+
+    /// The acting thread's call has this result, and something else is due to it: says whether it still is.
+    pub fn attend(&mut self, number: u64, arguments: crate::dispatch::Arguments, result: u64) -> bool {
+        let Some(server) = self.server() else { return false };
+        server.attention = Attention::Quiet;
+        let Some(thread) = server.acting.map(|current| current.thread) else { return false };
+        let Some(record) = server.threads.get_mut(thread) else { return false };
+        record.call = Some(Call { number, arguments, done: true, result, cancelled: false });
+        server.at_once = Some(thread);
+        true
     }
 
     /// The acting thread goes on with 0 after the others had their turn (sched_yield).
@@ -96,12 +118,22 @@ impl<H: Host> Posix<H> {
         if let Some(server) = self.server()
             && let Some(current) = server.acting
         {
-            server.ready.push_front(current.thread);
+            server.at_once = Some(current.thread);
         }
     }
 
     /// The acting thread cannot go on, or must not: chooses who does.
     pub fn schedule(&mut self) -> Next {
+        self.drop_abandoned();
+        if let Some(server) = self.server() {
+            server.attention = Attention::Quiet;
+            if let Some(thread) = server.at_once.take()
+                && server.acting.is_some_and(|current| current.thread == thread)
+                && let Some(next) = server.entry_of(thread)
+            {
+                return next;
+            }
+        }
         loop {
             if let Some(server) = self.server() {
                 server.end_jobs();
@@ -111,9 +143,14 @@ impl<H: Host> Posix<H> {
             server.start_jobs();
             server.account();
             let Some(thread) = server.ready.pop() else { return self.idle() };
+            if server.is_stopped(thread) {
+                // It has its turn when it is let go on.
+                continue;
+            }
             let Some(Current { thread, .. }) = server.make_current(thread) else { continue };
-            let waits = server.threads.get(thread).is_some_and(|record| record.call.is_some());
-            if waits {
+            let call = server.threads.get(thread).and_then(|record| record.call);
+            if call.is_some_and(|call| !call.done) {
+                server.end_waits(thread);
                 self.poll(thread);
             }
             if let Some(next) = self.server().and_then(|server| server.entry_of(thread)) {
@@ -144,6 +181,8 @@ impl<H: Host> Posix<H> {
 
     /// Lets a thread's waiting call go on.
     fn poll(&mut self, thread: ThreadId) {
+        // The number may be one that a thread had which ended in a wait.
+        self.drop_abandoned();
         let number = index(thread.number());
         if self.tasks.len() <= number {
             self.tasks.resize_with(number + 1, || None);
@@ -179,12 +218,24 @@ impl<H: Host> Posix<H> {
     }
 }
 
+impl Thread {
+    /// Whether its call's end is more than a result: it had a mask for its length, or a signal ended it.
+    fn call_is_borrowed(&self) -> bool {
+        self.signals.saved_mask.is_some()
+            || self.call.is_some_and(|call| Errno::restart(call.result).is_some())
+    }
+}
+
 impl<H: Host> Server<H> {
     /// The host's alarm went off, or time passed: ends waits whose time is over.
     pub fn alarm(&mut self) -> Slice {
         let now = self.host.monotonic_ns();
         self.armed_ns = self.armed_ns.filter(|armed| *armed > now);
         self.waits.expire(now, &mut self.ready);
+        self.expire_alarms(now);
+        if self.processor_left().is_some() {
+            self.account();
+        }
         self.ready.tick(now)
     }
 
@@ -197,20 +248,28 @@ impl<H: Host> Server<H> {
     pub fn arm(&mut self) {
         let host = &self.host;
         let tick = self.ready.tick_due(|| host.monotonic_ns());
-        let Some(due) = [tick, self.waits.timers.first()].into_iter().flatten().min() else { return };
+        let processor = self.processor_left().map(|left| self.entered_ns.saturating_add(left));
+        let wishes = [tick, self.waits.timers.first(), self.alarms.first(), processor];
+        let Some(due) = wishes.into_iter().flatten().min() else { return };
         if self.armed_ns.is_none_or(|armed| due < armed) {
             self.armed_ns = Some(due);
             self.host.arm_alarm(due);
         }
     }
 
-    /// How a thread is entered, if it waits for nothing; takes its result over into its context.
+    /// How a thread is entered, if it waits for nothing and is not stopped; takes its result over into its context.
     fn entry_of(&mut self, thread: ThreadId) -> Option<Next> {
+        if self.is_stopped(thread) {
+            return None;
+        }
+        let signals = self.deliverable(thread) != 0;
         let record = self.threads.get_mut(thread)?;
-        if let Some(call) = record.call {
-            if !call.done {
-                return None;
-            }
+        if record.call.is_some_and(|call| !call.done) {
+            return None;
+        }
+        if signals || record.call_is_borrowed() {
+            self.deliver(thread)?;
+        } else if let Some(call) = record.call {
             record.call = None;
             self.host.set_result(record.context, call.result);
             if self.strace == crate::dispatch::Strace::On {
@@ -224,13 +283,37 @@ impl<H: Host> Server<H> {
     }
 
     /// Charges the acting thread's process for the time since the last look at the clock.
-    fn account(&mut self) {
+    pub(crate) fn account(&mut self) {
         let now = self.host.monotonic_ns();
         let passed = now.saturating_sub(core::mem::replace(&mut self.entered_ns, now));
         if let Some(current) = self.acting
             && let Some(process) = self.processes.get_mut(current.process)
         {
             process.cpu_ns = process.cpu_ns.saturating_add(passed);
+            if process.signals.timers.processor_left().is_some() {
+                self.charge_timers(current.process, passed);
+            }
+        }
+    }
+
+    /// How much processor time the acting process has until a timer of its goes off.
+    fn processor_left(&self) -> Option<u64> {
+        self.processes.get(self.acting?.process)?.signals.timers.processor_left()
+    }
+
+    /// Ends the waits of a thread's call if a signal is there that does something to it.
+    fn end_waits(&mut self, thread: ThreadId) {
+        if self.deliverable(thread) == 0 {
+            return;
+        }
+        self.drop_ignored(thread);
+        let signals = self.deliverable(thread) != 0;
+        if let Some(record) = self.threads.get_mut(thread)
+            // A vfork's is ended by the child alone.
+            && record.vforked.is_none()
+            && let Some(call) = &mut record.call
+        {
+            call.cancelled |= signals;
         }
     }
 }

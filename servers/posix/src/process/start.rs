@@ -10,6 +10,7 @@ use crate::program::execve::Prepared;
 use crate::program::load::LoadError;
 use crate::program::stack::Strings;
 use crate::server::Server;
+use crate::signal::{ProcessSignals, ThreadSignals};
 use alloc::vec::Vec;
 
 impl<H: Host> Server<H> {
@@ -63,6 +64,7 @@ impl<H: Host> Server<H> {
             status: None,
             change: None,
             changed,
+            signals: ProcessSignals::default(),
             personality: 0,
             no_new_privileges: 0,
         };
@@ -76,6 +78,7 @@ impl<H: Host> Server<H> {
                 clear_child_tid: 0,
                 robust_list: 0,
                 mask: 0,
+                signals: ThreadSignals::default(),
                 name: prepared.name,
                 vforked: None,
             };

@@ -18,6 +18,7 @@ use crate::process::credentials::Credentials;
 use crate::process::numbers::Owner;
 use crate::process::{Executed, Signal, SpaceKey, Thread};
 use crate::server::{Server, SharedSpace};
+use crate::signal::stack::AlternateStack;
 use crate::user::UserPtr;
 use alloc::vec::Vec;
 
@@ -197,6 +198,7 @@ impl<H: Host> Server<H> {
             }
         };
         view.map_vdso(vdso, layout.vdso).map_err(fatal)?;
+        view.space.sigreturn = layout.vdso.address() + super::vdso::rt_sigreturn_offset().unwrap_or(0);
         let facts = Facts {
             program: loaded,
             header_count: program.header_count,
@@ -254,6 +256,8 @@ impl<H: Host> Server<H> {
         let context = thread.context;
         // They lay in the old space.
         (thread.clear_child_tid, thread.robust_list) = (0, 0);
+        // What waits and what is held off stays; the stack and the page that was touched are gone.
+        (thread.signals.stack, thread.signals.bad_access) = (AlternateStack::default(), None);
         let pid = self.process()?.pid;
         let thread = self.thread_mut()?;
         let tid = core::mem::replace(&mut thread.tid, pid);
@@ -265,6 +269,7 @@ impl<H: Host> Server<H> {
         let old = core::mem::replace(&mut process.space, space);
         let before = process.files.program.replace(program);
         process.executed = Executed::Yes;
+        process.signals.actions.forget_handlers();
         process.credentials.follow_execve();
         let descriptors = process.files.descriptors;
         self.close_on_exec(descriptors);

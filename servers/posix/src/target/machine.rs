@@ -3,8 +3,8 @@
 use abi::control::Record;
 use abi::upper::HostInfo;
 use posix::host::{
-    ContextId, CopyStop, Exit, Host, Identity, Input, MapEntry, MapStop, Registers, SpaceId, Stream,
-    WindowPage,
+    ContextId, CopyStop, Exit, HandlerEntry, Host, Identity, Input, MapEntry, MapStop, Registers, SpaceId,
+    Stream, Width, WindowPage,
 };
 use runtime::host::Next;
 use runtime::host::copy::{self, Remaining};
@@ -17,6 +17,7 @@ use super::clock::Clock;
 use super::console::{InputRing, Output};
 use super::contexts::Contexts;
 use super::frames::{Frames, map_many};
+use super::handlers;
 
 /// Everything that the library reaches the machine by.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ fn seed(info: &HostInfo) -> Option<[u8; 32]> {
 }
 
 /// A copy's end as the library counts it.
-fn stopped(result: Result<(), Remaining>, bytes: usize) -> Result<(), CopyStop> {
+pub(super) fn stopped(result: Result<(), Remaining>, bytes: usize) -> Result<(), CopyStop> {
     result.map_err(|Remaining(left)| CopyStop {
         done: bytes.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX)),
     })
@@ -193,6 +194,42 @@ impl Host for Machine {
 
     fn set_result(&mut self, context: ContextId, result: u64) {
         Contexts::set_result(context, result);
+    }
+
+    fn stack_pointer(&mut self, context: ContextId) -> u64 {
+        handlers::stack_pointer(context)
+    }
+
+    fn finish_call(&mut self, context: ContextId, result: u64) {
+        handlers::finish_call(context, result);
+    }
+
+    fn restart_call(&mut self, context: ContextId, first_argument: u64) {
+        handlers::restart_call(context, first_argument);
+    }
+
+    fn enter_handler(&mut self, context: ContextId, entry: &HandlerEntry) {
+        handlers::enter_handler(context, entry);
+    }
+
+    fn store_registers(&mut self, context: ContextId, to: u64) -> Result<(), CopyStop> {
+        handlers::store_registers(context, to)
+    }
+
+    fn load_registers(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
+        handlers::load_registers(context, from)
+    }
+
+    fn vector_width(&mut self, context: ContextId) -> Width {
+        handlers::vector_width(context)
+    }
+
+    fn store_vectors(&mut self, _context: ContextId, width: Width, to: u64) -> Result<(), CopyStop> {
+        handlers::store_vectors(width, to)
+    }
+
+    fn load_vectors(&mut self, _context: ContextId, width: Width, from: u64) -> Result<(), CopyStop> {
+        handlers::load_vectors(width, from)
     }
 
     fn clear_vectors(&mut self, context: ContextId) {

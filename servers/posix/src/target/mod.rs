@@ -18,6 +18,7 @@ mod clock;
 mod console;
 mod contexts;
 mod frames;
+mod handlers;
 mod heap;
 mod machine;
 

@@ -22,7 +22,7 @@ pub async fn nanosleep_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Res
         let time = read_time(server, arguments.word(0))?;
         Ok(server.host.monotonic_ns().saturating_add(time))
     })?;
-    sleep(cx, due, arguments.word(1)).await
+    sleep(cx, due, arguments.word(1), Errno::ERESTART_RESTARTBLOCK).await
 }
 
 /// clock_nanosleep(2).
@@ -40,7 +40,12 @@ pub async fn clock_nanosleep_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) 
         let now = server.host.monotonic_ns();
         Ok(if absolute { server.monotonic_of(clock, time) } else { now.saturating_add(time) })
     })?;
-    sleep(cx, due, if absolute { 0 } else { arguments.word(3) }).await
+    // A handler ends it in any case; only the rest of a relative one is told.
+    if absolute {
+        sleep(cx, due, 0, Errno::ERESTARTNOHAND).await
+    } else {
+        sleep(cx, due, arguments.word(3), Errno::ERESTART_RESTARTBLOCK).await
+    }
 }
 
 /// The clocks that can be slept by.
@@ -59,8 +64,9 @@ fn read_time<H: Host>(server: &mut Server<H>, address: u64) -> Result<u64, Errno
 }
 
 /// Sleeps until a time; an interrupted sleep says what was left of it.
-async fn sleep<H: Host>(cx: &Cx<H>, due_ns: u64, remaining: u64) -> Result<u64, Errno> {
+async fn sleep<H: Host>(cx: &Cx<H>, due_ns: u64, remaining: u64, interrupted: Errno) -> Result<u64, Errno> {
     let Err(error) = cx.wait(None, Some(due_ns)).await else { return Ok(0) };
+    let error = if error.is_restart() { interrupted } else { error };
     if let Some(pointer) = UserPtr::<Timespec>::optional(remaining)? {
         cx.attempt(|server| {
             let left = due_ns.saturating_sub(server.host.monotonic_ns());

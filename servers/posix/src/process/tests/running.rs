@@ -8,6 +8,9 @@ use crate::process::fault::Fault;
 use crate::process::schedule::Next;
 use crate::process::{Pid, Signal, Status};
 use crate::server::Event;
+use crate::signal::action::Action;
+use crate::signal::info::Info;
+use crate::signal::send::Target;
 use crate::testing::driver::{Driver, SCRATCH};
 
 #[test]
@@ -154,10 +157,16 @@ fn a_cancelled_wait_gives_eintr_and_what_was_left() {
     assert_eq!(driver.call(101, [SCRATCH, SCRATCH + 64, 0, 0, 0, 0]), None);
     driver.server().host.now_ns += 2_000_000_000;
     let server = driver.server();
-    server.threads.get_mut(thread).unwrap().call.as_mut().unwrap().cancelled = true;
-    server.ready.push(thread);
+    let record = server.threads.get_mut(thread).unwrap();
+    let (process, context) = (record.process, record.context);
+    let action = Action { handler: 0x1_2000_0400, flags: 0, mask: 0 };
+    server.processes.get_mut(process).unwrap().signals.actions.set(Signal(10), action);
+    server.host.context(context).registers.general[3] = SCRATCH + 0x8000;
+    server.send_signal(Target::Process(process), Signal(10), Info::new(Signal(10), 0)).unwrap();
     driver.next = driver.posix.schedule();
-    assert_eq!(driver.a0(), Errno::EINTR.to_result());
+    assert_eq!((driver.a0(), driver.next), (10, Next::Enter(context, Exit::Full)));
+    let sp = driver.server().host.context(context).registers.general[3];
+    assert_eq!(driver.peek_word(sp + 304 + 8 + 4 * 8), Errno::EINTR.to_result());
     assert_eq!(driver.peek_word(SCRATCH + 64), 7);
 }
 

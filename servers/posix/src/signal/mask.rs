@@ -1,0 +1,112 @@
+//! What threads hold off: rt_sigprocmask, rt_sigpending, rt_sigsuspend.
+
+use super::Attention;
+use super::action::SET_BYTES;
+use super::number::NEVER;
+use crate::Errno;
+use crate::dispatch::{Arguments, Flow};
+use crate::executor::cx::Cx;
+use crate::host::Host;
+use crate::number::{low_u32, to_usize};
+use crate::server::Server;
+use crate::user::{UserPtr, UserSlice};
+
+const BLOCK: u32 = 0;
+const UNBLOCK: u32 = 1;
+const SET: u32 = 2;
+
+/// rt_sigprocmask(2).
+pub fn rt_sigprocmask<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+    let [how, new, old, bytes, ..] = arguments.words();
+    if bytes != SET_BYTES {
+        return Err(Errno::EINVAL);
+    }
+    let before = server.thread()?.mask;
+    if let Some(pointer) = UserPtr::<u64>::optional(new)? {
+        let given = server.view()?.read(pointer)? & !NEVER;
+        let after = match low_u32(how) {
+            BLOCK => before | given,
+            UNBLOCK => before & !given,
+            SET => given,
+            _ => return Err(Errno::EINVAL),
+        };
+        server.set_mask(after)?;
+    }
+    if let Some(pointer) = UserPtr::optional(old)? {
+        server.view()?.write(pointer, &before)?;
+    }
+    Ok(0)
+}
+
+/// rt_sigpending(2).
+pub fn rt_sigpending<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+    let [to, bytes, ..] = arguments.words();
+    if bytes > SET_BYTES {
+        return Err(Errno::EINVAL);
+    }
+    let thread = server.thread()?;
+    let pending = thread.signals.pending.set() | server.process()?.signals.pending.set();
+    let shown = (pending & server.thread()?.mask).to_le_bytes();
+    let shown = shown.get(..to_usize(bytes)).unwrap_or_default();
+    server.view()?.write_bytes(shown, UserSlice::new(to, bytes)?)?;
+    Ok(0)
+}
+
+/// rt_sigsuspend(2).
+pub fn rt_sigsuspend<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
+    let [mask, bytes, ..] = arguments.words();
+    if bytes != SET_BYTES {
+        return Err(Errno::EINVAL);
+    }
+    let mask = server.view()?.read(UserPtr::<u64>::new(mask)?)?;
+    server.borrow_mask(mask)?;
+    Ok(Flow::Wait)
+}
+
+/// rt_sigsuspend(2): until a handler has run.
+pub async fn rt_sigsuspend_waiting<H: Host>(cx: &Cx<H>, _: Arguments) -> Result<u64, Errno> {
+    // Nothing else ends it: it is in no queue.
+    match cx.wait(None, None).await {
+        Err(error) if !error.is_restart() => Err(error),
+        _ => Err(Errno::ERESTARTNOHAND),
+    }
+}
+
+impl<H: Host> Server<H> {
+    /// Changes the acting thread's mask.
+    ///
+    /// # Errors
+    /// None for an acting thread.
+    pub fn set_mask(&mut self, mask: u64) -> Result<(), Errno> {
+        let thread = self.current()?.thread;
+        self.thread_mut()?.mask = mask & !NEVER;
+        if self.deliverable(thread) != 0 {
+            self.attention = Attention::Due;
+        }
+        Ok(())
+    }
+
+    /// Gives the acting thread another mask for the length of its call: of rt_sigsuspend, ppoll, pselect6. The
+    /// old one comes back when the call ends, after the handlers of what ended it. A call that does not wait
+    /// after all is to call [`Server::return_mask`].
+    ///
+    /// # Errors
+    /// None for an acting thread.
+    pub fn borrow_mask(&mut self, mask: u64) -> Result<(), Errno> {
+        let thread = self.thread_mut()?;
+        let before = core::mem::replace(&mut thread.mask, mask & !NEVER);
+        thread.signals.saved_mask.get_or_insert(before);
+        Ok(())
+    }
+
+    /// Gives the acting thread its mask back at once.
+    ///
+    /// # Errors
+    /// None for an acting thread.
+    pub fn return_mask(&mut self) -> Result<(), Errno> {
+        match self.thread_mut()?.signals.saved_mask.take() {
+            Some(mask) => self.set_mask(mask),
+            None => Ok(()),
+        }
+    }
+}
