@@ -20,7 +20,7 @@ mod verdict;
 pub use emulator::{Emulator, EmulatorError};
 pub use fit::FitError;
 pub use heard::{Keep, Listener};
-pub use input::Source;
+pub use input::{Ender, Happened, Keyboard, Source};
 pub use lines::Line;
 pub use machine::{Counting, Machine};
 pub use run::{Run, RunError};

@@ -52,6 +52,8 @@ pub(crate) enum Heard {
     Closed,
     /// The guest's input could not be read on.
     InputFailed(std::io::Error),
+    /// The run is to end: somebody has enough of it.
+    GivenUp,
 }
 
 /// The sockets that the emulator connects to.

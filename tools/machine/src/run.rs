@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::emulator::Emulator;
 use crate::fit::{self, FitError};
 use crate::heard::{HeardSoFar, Listener, Watcher};
-use crate::input::{self, Source};
+use crate::input::{self, Keyboard, Plain, Source};
 use crate::lines::{Heard, Line, Listeners};
 use crate::machine::Machine;
 use crate::verdict::{Ended, Verdict};
@@ -107,6 +107,19 @@ impl Machine {
         source: Source,
         listener: &mut dyn Listener,
     ) -> Result<Run, RunError> {
+        self.run_for(emulator, Box::new(Plain(source)), listener)
+    }
+
+    /// Runs the machine for somebody who sits at its terminal, until it powers off, its time is up or either gives up.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn run_for(
+        &self,
+        emulator: &Emulator,
+        keyboard: Box<dyn Keyboard>,
+        listener: &mut dyn Listener,
+    ) -> Result<Run, RunError> {
         fit::check(&self.image, self.memory_mib)?;
         if let Some(initrd) = &self.initrd {
             fit::check_initrd(initrd, self.memory_mib)?;
@@ -126,7 +139,7 @@ impl Machine {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        let ready = listeners.ways().map(|ways| input::pass_on(source, ways, sender));
+        let ready = listeners.ways().map(|ways| input::pass_on(keyboard, ways, sender));
         let mut heard = HeardSoFar::new(listener.keeps());
         let mut ears = Ears { receiver, ready, open: Line::ALL.len() };
         let ended = match ears.listen(started.checked_add(self.timeout), &mut heard, listener) {
@@ -202,6 +215,7 @@ impl Ears {
                     }
                 }
                 Ok(Heard::InputFailed(error)) => listener.input_failed(&error),
+                Ok(Heard::GivenUp) => return LinesEnded::GivenUp,
                 Ok(Heard::Closed) => self.open -= 1,
                 Err(RecvTimeoutError::Timeout) if first == patience => return LinesEnded::GivenUp,
                 Err(RecvTimeoutError::Timeout) => return LinesEnded::TimedOut,

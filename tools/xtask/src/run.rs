@@ -1,7 +1,9 @@
 //! Owns `cargo xtask run`: boot an image and pass on what goes in, what comes out and how it ends.
 
 mod command;
+mod escape;
 mod streams;
+mod terminal;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +20,8 @@ use crate::boot;
 use crate::build::{self, Image, Programs};
 use crate::workspace::Workspace;
 use command::Prepared;
-use streams::{Shown, Streams};
+use streams::{Lines, Shown, Streams};
+use terminal::UserTerminal;
 
 /// What to boot, and what to run on it.
 #[derive(Debug, Args)]
@@ -65,8 +68,12 @@ add, each in place of what was there. The program starts in / as root, with stan
 as they are, and this environment: PATH, HOME=/root, PWD=/, SHELL=/bin/sh, USER and LOGNAME=root, TERM as it is here, \
 and what --env sets. Nothing but the program's own output is on standard output.
 
+When standard input and output are a terminal the program has it as its own: job control, Ctrl-C and the window's size \
+are the guest's. `exit` or Ctrl-D ends the shell and powers off; Ctrl-] twice stops the machine. Otherwise all three \
+are plain streams.
+
 Status: the program's own, 128 and the number of the signal that ended it, 126 if it cannot be executed, 127 if there \
-is no such program, 124 when its time was up, 125 when the guest could not be run or failed itself.";
+is no such program, 124 when its time was up, 130 when the machine was stopped by Ctrl-], 125 when the guest could not be run or failed itself.";
 
 /// The image that programs run on.
 const HOSTING: &str = "posix";
@@ -76,6 +83,8 @@ const SHELL: &str = "sh";
 const TIMED_OUT: u8 = 124;
 /// The status of a run that did not come to its program, or not to its end.
 const FAILED: u8 = 125;
+/// The status of a run that the user stopped, as if by Ctrl-C.
+const STOPPED: u8 = 128 + 2;
 /// The status of a program that SIGPIPE has ended: nobody reads its output.
 const BROKEN_PIPE: u8 = 128 + 13;
 
@@ -98,10 +107,18 @@ fn told(report: &Report, status: u8) -> u8 {
 }
 
 fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArguments) -> Result<u8> {
-    let prepared = if arguments.command.is_empty() && arguments.image.is_some() {
+    let plain = arguments.command.is_empty() && arguments.image.is_some();
+    let terminal = if plain { None } else { UserTerminal::find() };
+    let prepared = if plain {
         None
     } else {
-        match command::prepare(shell, workspace, host, arguments)? {
+        match command::prepare(
+            shell,
+            workspace,
+            host,
+            arguments,
+            terminal.as_ref().map(UserTerminal::window),
+        )? {
             Prepared::Archive(archive) => Some(archive),
             Prepared::NotFound(report) => return Ok(told(&report, command::NOT_FOUND)),
         }
@@ -121,21 +138,29 @@ fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArg
     if let Some(memory) = arguments.memory {
         machine.memory_mib = memory;
     }
-    execute(shell, &image, &machine)
+    execute(shell, &image, &machine, terminal)
 }
 
-fn execute(shell: &Shell, image: &Image, machine: &Machine) -> Result<u8> {
+fn execute(shell: &Shell, image: &Image, machine: &Machine, terminal: Option<UserTerminal>) -> Result<u8> {
     let shown = match shell.verbosity() {
         Verbosity::Verbose => Shown::Everything,
         Verbosity::Quiet => Shown::Program,
     };
-    let mut streams = Streams::new(shown);
+    let lines = if terminal.is_some() { Lines::Raw } else { Lines::Usual };
+    let mut streams = Streams::new(shown, lines);
     let emulator = Emulator::find()?;
     shell.announce(&machine.command(&emulator));
-    let run = machine.run_with(&emulator, Box::new(std::io::stdin()), &mut streams)?;
+    let run = match &terminal {
+        Some(terminal) => machine.run_for(&emulator, terminal.keyboard().into_diagnostic()?, &mut streams),
+        None => machine.run_with(&emulator, Box::new(std::io::stdin()), &mut streams),
+    };
+    // What is told from here on finds the terminal as it was.
+    drop(terminal);
+    let run = run?;
     Ok(match run.verdict {
         Verdict::Passed { exit_code } => exit_code,
-        Verdict::GivenUp => BROKEN_PIPE,
+        Verdict::GivenUp if streams.closed => BROKEN_PIPE,
+        Verdict::GivenUp => UserTerminal::signal().map_or(STOPPED, |signal| 128 + signal),
         Verdict::Hung { .. } => {
             let late = "this run was stopped: its time was up, or it did not power off";
             told(&boot::explain(&run, image).wrap_err(late), TIMED_OUT)

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use initrd::job::{self, Program, Strace};
+use initrd::job::{self, Program, Strace, Window, Wishes};
 use initrd::program::{self, Kind};
 use initrd::root;
 use initrd::tree::{Node, Take, Tree, permissions};
@@ -36,6 +36,7 @@ pub(super) fn prepare(
     workspace: &Workspace,
     host: &Host,
     arguments: &RunArguments,
+    terminal: Option<Window>,
 ) -> Result<Prepared> {
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
     let mut files = root::of_packages(&loong64, &arguments.package)?;
@@ -56,12 +57,14 @@ pub(super) fn prepare(
     }
     let program = Program { arguments: words.clone(), environment: environment(&arguments.env) };
     let strace = if arguments.strace { Strace::Yes } else { Strace::No };
-    Ok(Prepared::Archive(job::archive(&[vec![program]], strace, &files)?))
+    let wishes = Wishes { strace, terminal };
+    Ok(Prepared::Archive(job::archive(&[vec![program]], wishes, &files)?))
 }
 
 fn command_words(arguments: &RunArguments) -> Vec<Vec<u8>> {
     let words: Vec<_> = arguments.command.iter().map(|word| word.as_bytes().to_vec()).collect();
-    if words.is_empty() { vec![SHELL.into()] } else { words }
+    // Without a command: a login shell, which reads /etc/profile.
+    if words.is_empty() { vec![SHELL.into(), b"-l".to_vec()] } else { words }
 }
 
 /// The variables that a program finds; later ones replace earlier ones.

@@ -15,17 +15,35 @@ pub(super) enum Shown {
     Everything,
 }
 
+/// How lines of ours end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// As everywhere.
+    Usual,
+    /// The terminal is raw: a line's end does not go back to its beginning.
+    Raw,
+}
+
 /// The user's streams: output and errors are passed on at once, as they come.
 #[derive(Debug)]
 pub(super) struct Streams {
     shown: Shown,
+    lines: Lines,
     /// The user's standard output was closed: nobody reads it any more.
     pub(super) closed: bool,
 }
 
 impl Streams {
-    pub(super) fn new(shown: Shown) -> Self {
-        Self { shown, closed: false }
+    pub(super) fn new(shown: Shown, lines: Lines) -> Self {
+        Self { shown, lines, closed: false }
+    }
+
+    /// Writes lines that are not the program's to standard error.
+    fn tell(&self, text: &[u8]) {
+        match self.lines {
+            Lines::Usual => errors(text),
+            Lines::Raw => errors(&returned(text)),
+        }
     }
 
     /// Passes output on; where nobody reads it the program has no reason to go on.
@@ -35,7 +53,7 @@ impl Streams {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 if error.kind() != ErrorKind::BrokenPipe {
-                    errors(format!("bixi: cannot write the program's output: {error}\n").as_bytes());
+                    self.tell(format!("bixi: cannot write the program's output: {error}\n").as_bytes());
                 }
                 self.closed = true;
                 ControlFlow::Break(())
@@ -49,12 +67,24 @@ fn errors(bytes: &[u8]) {
     let _ = std::io::stderr().write_all(bytes);
 }
 
+/// With a carriage return before every newline.
+fn returned(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 8);
+    for &byte in text {
+        if byte == b'\n' {
+            out.push(b'\r');
+        }
+        out.push(byte);
+    }
+    out
+}
+
 impl Listener for Streams {
     fn bytes(&mut self, line: Line, bytes: &[u8]) -> ControlFlow<()> {
         match (line, self.shown) {
             (Line::Output, _) => return self.output(bytes),
             (Line::Errors, _) => errors(bytes),
-            (Line::Log | Line::Control, Shown::Everything) => errors(bytes),
+            (Line::Log | Line::Control, Shown::Everything) => self.tell(bytes),
             (Line::Log | Line::Control, Shown::Program) => {}
         }
         ControlFlow::Continue(())
@@ -62,13 +92,13 @@ impl Listener for Streams {
 
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
         if let (Record::Strace { text }, Shown::Program) = (record, self.shown) {
-            errors(format!("{text}\n").as_bytes());
+            self.tell(format!("{text}\n").as_bytes());
         }
         ControlFlow::Continue(())
     }
 
     fn input_failed(&mut self, error: &std::io::Error) {
-        errors(format!("bixi: cannot read standard input: {error}\n").as_bytes());
+        self.tell(format!("bixi: cannot read standard input: {error}\n").as_bytes());
     }
 
     fn keeps(&self) -> Keep {
