@@ -96,5 +96,5 @@ impl PageRange {
 }
 
 /// A page frame of the windows, numbered through all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame(pub u32);

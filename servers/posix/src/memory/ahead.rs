@@ -1,13 +1,20 @@
-//! Mapping ahead: pages of files that are in memory anyway, before the program touches them.
+//! Mapping ahead, before the program touches a page: of files what is in memory anyway, of new memory what a
+//! stream of stores touches next.
 
-use super::area::{Protection, Sharing};
+use super::area::{Area, Protection, Sharing};
 use super::batch::Batch;
+use super::fault::Refused;
 use super::space::View;
-use crate::address::{Page, PageRange};
+use crate::address::{Frame, Page, PageRange};
 use crate::host::Host;
+use arrayvec::ArrayVec;
 
 /// Pages around a touched one that are looked at: Linux's fault_around_bytes, 64 KiB.
 const AROUND: u64 = 4;
+/// New pages at once for a program that touches one after the other: three of them may stay unused.
+const STREAM: usize = 4;
+/// With fewer free frames than this nothing is mapped ahead.
+const PLENTY: u64 = 256;
 
 impl<H: Host> View<'_, H> {
     /// Maps the pages of a range that show an object's page which has been filled already, in one list.
@@ -31,6 +38,44 @@ impl<H: Host> View<'_, H> {
         }
         // A lack of page tables is met again, and told, by whoever touches the page.
         let _ = batch.flush(self.host);
+    }
+
+    /// Gives a page that is stored to for the first time zeros of its own, and those behind it if the last such store
+    /// was to the page before.
+    ///
+    /// # Errors
+    /// OutOfMemory, when not even the touched page can be had.
+    pub(super) fn map_zeros(&mut self, area: &Area, page: Page) -> Result<(), Refused> {
+        let most = if self.space.stream == page { self.stream_pages(area, page) } else { 1 };
+        let mut frames: ArrayVec<Frame, STREAM> = ArrayVec::new();
+        while frames.len() < most
+            && let Some(frame) = self.memory.frames.take_zeroed(self.host)
+        {
+            frames.push(frame);
+        }
+        // Frames that follow each other are one entry.
+        frames.sort_unstable();
+        let mut batch = Batch::new(self.space.id);
+        for (frame, page) in frames.iter().zip((page.0..).map(Page)) {
+            self.space.pages.insert(page, *frame);
+            self.space.stream = page.plus(1);
+            let rights = self.rights(area, *frame).ok_or(Refused::Protected)?;
+            let place = self.memory.frames.locate(*frame);
+            batch.map(self.host, page, place, rights).map_err(|_| Refused::OutOfMemory)?;
+        }
+        if frames.is_empty() {
+            return Err(Refused::OutOfMemory);
+        }
+        batch.flush(self.host).map_err(|_| Refused::OutOfMemory)
+    }
+
+    /// How many pages from one on are new, up to [`STREAM`].
+    fn stream_pages(&self, area: &Area, page: Page) -> usize {
+        if self.memory.frames.free_count() < PLENTY {
+            return 1;
+        }
+        let pages = (page.0..area.range.end.0).map(Page).take(STREAM);
+        pages.take_while(|page| self.space.pages.get(*page).is_none()).count()
     }
 
     /// Maps what is filled around a touched page of a file, as Linux's fault-around does for reads.

@@ -75,6 +75,11 @@ impl Area {
         Self { range, protection, most, sharing: Sharing::Private, backing: Backing::Zeros, role }
     }
 
+    /// Whether its pages are zeros of this space's own when they are stored to for the first time.
+    pub fn is_fresh(&self) -> bool {
+        self.sharing == Sharing::Private && self.backing == Backing::Zeros
+    }
+
     /// The part of it that lies in `range`, which must overlap it.
     pub fn part(&self, range: PageRange) -> Self {
         let range = self.range.intersection(range);

@@ -54,6 +54,9 @@ impl<H: Host> View<'_, H> {
         if !allowed(&area, access) {
             return Err(Refused::Protected);
         }
+        if access == Access::Store && area.is_fresh() && self.space.pages.get(page).is_none() {
+            return self.map_zeros(&area, page);
+        }
         let frame = self.frame_for(&area, page, access)?;
         // Allowed areas have some protection, so there are rights to give.
         let rights = self.rights(&area, frame).ok_or(Refused::Protected)?;

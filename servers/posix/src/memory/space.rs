@@ -78,6 +78,8 @@ pub struct Space {
     pub limits: MemoryLimits,
     /// Pages of all areas together.
     pub area_pages: u64,
+    /// The page behind the last that was touched for the first time: a touch there goes on with a stream.
+    pub stream: Page,
     /// Arguments and environment as the program began.
     pub strings: StringRanges,
 }
@@ -95,6 +97,7 @@ impl Space {
             sigreturn: 0,
             limits: MemoryLimits::default(),
             area_pages: 0,
+            stream: Page(0),
             strings: StringRanges::default(),
         }
     }
