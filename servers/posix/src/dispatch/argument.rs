@@ -28,6 +28,8 @@ pub enum Kind {
     Octal,
     /// A clock.
     Clock,
+    /// A signal's number.
+    Signal,
     /// An address that the call does not look behind.
     Address,
     /// A path, read up to its zero.
@@ -67,6 +69,7 @@ impl Kind {
                 | Self::Hex
                 | Self::Octal
                 | Self::Clock
+                | Self::Signal
                 | Self::Address
         )
     }

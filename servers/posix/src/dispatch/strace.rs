@@ -7,6 +7,7 @@ use crate::executor::cx::Call;
 use crate::host::Host;
 use crate::number::{low_i32, low_u32, to_usize};
 use crate::server::Server;
+use crate::signal::number::Signal;
 use crate::user::UserSlice;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -80,6 +81,8 @@ pub fn result(value: u64) -> String {
     let number = value.wrapping_neg();
     match Errno::from_raw(number) {
         Some(error) => alloc::format!("-1 {error}"),
+        // It ends as EINTR, or is made once more.
+        None if Errno::restart(value).is_some() => "? (interrupted)".into(),
         None => alloc::format!("-1 errno {number}"),
     }
 }
@@ -99,6 +102,7 @@ fn write_argument<H: Host>(
         Kind::DirFd if low_i32(word) == AT_FDCWD => write!(text, "AT_FDCWD"),
         Kind::Fd | Kind::DirFd | Kind::Int => write!(text, "{}", low_i32(word)),
         Kind::Uint | Kind::Clock => write!(text, "{}", low_u32(word)),
+        Kind::Signal => write_signal(text, word),
         Kind::Size => write!(text, "{}", word.cast_signed()),
         Kind::Octal => write!(text, "{word:#o}"),
         Kind::Path => write_path(server, text, word),
@@ -109,6 +113,14 @@ fn write_argument<H: Host>(
         _ if word == 0 => write!(text, "NULL"),
         _ => write!(text, "{word:#x}"),
     };
+}
+
+fn write_signal(text: &mut String, word: u64) -> core::fmt::Result {
+    match Signal::new(u64::from(low_u32(word))) {
+        Some(signal) if signal.is_realtime() => write!(text, "SIGRT_{}", signal.0 - Signal::FIRST_REALTIME),
+        Some(signal) => write!(text, "{}", signal.name()),
+        None => write!(text, "{}", low_i32(word)),
+    }
 }
 
 fn write_path<H: Host>(server: &mut Server<H>, text: &mut String, address: u64) -> core::fmt::Result {

@@ -28,7 +28,7 @@ impl<'a, H: Host> Waits<'a, H> {
     /// Waits.
     ///
     /// # Errors
-    /// EINTR when a signal ended the call.
+    /// ERESTARTSYS when a signal ended the call.
     pub async fn woken(&self) -> Result<Woken, Errno> {
         core::future::poll_fn(|_| {
             let outcome = self.cx.with(|server| {
@@ -37,7 +37,7 @@ impl<'a, H: Host> Waits<'a, H> {
                 }
                 let call = server.threads.get(self.cx.thread).and_then(|thread| thread.call);
                 if call.is_some_and(|call| call.cancelled) {
-                    Poll::Ready(Err(Errno::EINTR))
+                    Poll::Ready(Err(Errno::ERESTARTSYS))
                 } else {
                     Poll::Pending
                 }

@@ -129,7 +129,7 @@ pub async fn ppoll_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<
         let due = due(server, arguments.word(2))?;
         Ok((due, sigset(server, arguments.word(3), arguments.word(4))?))
     })?;
-    let _mask = Masked::install(cx, mask)?;
+    cx.attempt(|server| mask.map_or(Ok(()), |mask| server.borrow_mask(mask)))?;
     let result = loop {
         let waits = cx.attempt(|server| {
             let queues = watched(server, arguments)?;
@@ -142,11 +142,16 @@ pub async fn ppoll_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<
         match waits.woken().await {
             Ok(Woken::Event) => {}
             Ok(Woken::TimedOut) => break cx.attempt(|server| scan(server, arguments)),
-            Err(error) => break Err(error),
+            Err(error) => break Err(interrupted(error)),
         }
     };
     tell_remaining(cx, arguments.word(2), due)?;
     result
+}
+
+/// A handler ends the call whatever its flags are.
+const fn interrupted(error: Errno) -> Errno {
+    if error.is_restart() { Errno::ERESTARTNOHAND } else { error }
 }
 
 /// Looks at every descriptor once, and tells what it found; returns for how many that was something.
@@ -213,7 +218,7 @@ pub async fn pselect6_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Resu
         let due = due(server, arguments.word(4))?;
         Ok((due, select_mask(server, arguments)?, Sets::read(server, arguments)?))
     })?;
-    let _mask = Masked::install(cx, mask)?;
+    cx.attempt(|server| mask.map_or(Ok(()), |mask| server.borrow_mask(mask)))?;
     let result = loop {
         let waits = cx.with(|server| {
             let queues = sets.queues(server);
@@ -230,7 +235,7 @@ pub async fn pselect6_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Resu
                 let told = cx.attempt(|server| sets.finish(server, arguments, Empty::Counts));
                 break told.map(|ready| ready.unwrap_or(0));
             }
-            Err(error) => break Err(error),
+            Err(error) => break Err(interrupted(error)),
         }
     };
     tell_remaining(cx, arguments.word(4), due)?;
@@ -385,33 +390,4 @@ fn select_mask<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<
     let Some(pointer) = UserPtr::<[u64; 2]>::optional(arguments.word(5))? else { return Ok(None) };
     let [address, bytes] = server.view()?.read(pointer)?;
     sigset(server, address, bytes)
-}
-
-/// The calling thread's mask is another while this lives.
-struct Masked<'a, H: Host> {
-    cx: &'a Cx<H>,
-    before: Option<u64>,
-}
-
-impl<'a, H: Host> Masked<'a, H> {
-    fn install(cx: &'a Cx<H>, mask: Option<u64>) -> Result<Self, Errno> {
-        const NEVER: u64 = 1 << 8 | 1 << 18;
-        let before = cx.attempt(|server| {
-            let Some(mask) = mask else { return Ok(None) };
-            Ok(Some(core::mem::replace(&mut server.thread_mut()?.mask, mask & !NEVER)))
-        })?;
-        Ok(Self { cx, before })
-    }
-}
-
-impl<H: Host> Drop for Masked<'_, H> {
-    fn drop(&mut self) {
-        let Some(before) = self.before else { return };
-        // A thread that is no more has no mask.
-        let _ = self.cx.with(|server| {
-            if let Some(thread) = server.threads.get_mut(self.cx.thread) {
-                thread.mask = before;
-            }
-        });
-    }
 }

@@ -302,7 +302,7 @@ impl<H: Host> Server<H> {
     }
 
     /// Ends the waits of a thread's call if a signal is there that does something to it.
-    fn end_waits(&mut self, thread: ThreadId) {
+    pub(crate) fn end_waits(&mut self, thread: ThreadId) {
         if self.deliverable(thread) == 0 {
             return;
         }

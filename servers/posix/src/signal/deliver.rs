@@ -31,6 +31,12 @@ impl<H: Host> Server<H> {
         let record = self.threads.get_mut(thread)?;
         let process = record.process;
         let mut call = record.call.take();
+        if call.is_none_or(|call| Errno::restart(call.result).is_none())
+            && let Some(saved) = record.signals.saved_mask.take()
+        {
+            // The call has ended by itself: what its mask opened stays closed.
+            record.mask = saved;
+        }
         loop {
             while let Some(info) = self.take_signal(thread, mask_now(self, thread)) {
                 if self.deliver_one(thread, process, &info, &mut call) == Delivered::Halt {

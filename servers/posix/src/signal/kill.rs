@@ -25,7 +25,8 @@ pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
     if u32::try_from(pid) == Ok(own.0) {
         // The usual case is short.
         let current = server.current()?.process;
-        return finish(server.send_if_allowed(Target::Process(current), current, what?));
+        let done = server.send_if_allowed(Target::Process(current), current, what?);
+        return finish(server, done);
     }
     let done = match pid {
         i32::MIN => Err(Errno::ESRCH),
@@ -34,13 +35,14 @@ pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
         pid if pid < 0 => server.kill_group(Pid(pid.unsigned_abs()), what),
         pid => server.kill_one(Pid(pid.unsigned_abs()), what),
     };
-    finish(done)
+    finish(server, done)
 }
 
 /// tkill(2).
 pub fn tkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let what = server.callers_signal(arguments.word(1), code::SI_TKILL);
-    finish(server.kill_thread(None, low_i32(arguments.word(0)), what))
+    let done = server.kill_thread(None, low_i32(arguments.word(0)), what);
+    finish(server, done)
 }
 
 /// tgkill(2).
@@ -50,7 +52,8 @@ pub fn tgkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<F
     if group <= 0 {
         return Err(Errno::EINVAL);
     }
-    finish(server.kill_thread(Some(Pid(group.unsigned_abs())), low_i32(arguments.word(1)), what))
+    let done = server.kill_thread(Some(Pid(group.unsigned_abs())), low_i32(arguments.word(1)), what);
+    finish(server, done)
 }
 
 /// rt_sigqueueinfo(2).
@@ -65,7 +68,8 @@ pub fn rt_sigqueueinfo<H: Host>(server: &mut Server<H>, arguments: Arguments) ->
     if low_i32(arguments.word(0)) <= 0 {
         return Err(Errno::ESRCH);
     }
-    finish(server.kill_one(pid, what.decoded()))
+    let done = server.kill_one(pid, what.decoded());
+    finish(server, done)
 }
 
 /// rt_tgsigqueueinfo(2).
@@ -79,11 +83,13 @@ pub fn rt_tgsigqueueinfo<H: Host>(server: &mut Server<H>, arguments: Arguments) 
     if is_forged(&what) && u32::try_from(tid) != Ok(server.thread()?.tid.0) {
         return Err(Errno::EPERM);
     }
-    finish(server.kill_thread(Some(Pid(group.unsigned_abs())), tid, what.decoded()))
+    let done = server.kill_thread(Some(Pid(group.unsigned_abs())), tid, what.decoded());
+    finish(server, done)
 }
 
-fn finish(done: Result<(), Errno>) -> Result<Flow, Errno> {
-    done.map(|()| Flow::Woke(0))
+fn finish<H: Host>(server: &Server<H>, done: Result<(), Errno>) -> Result<Flow, Errno> {
+    // What is due to the caller itself its call's end sees to.
+    done.map(|()| if server.ready.is_empty() { Flow::Done(0) } else { Flow::Woke(0) })
 }
 
 /// What a program made up for a signal.

@@ -87,8 +87,8 @@ impl<H: Host> Server<H> {
     }
 
     /// Gives the acting thread another mask for the length of its call: of rt_sigsuspend, ppoll, pselect6. The
-    /// old one comes back when the call ends, after the handlers of what ended it. A call that does not wait
-    /// after all is to call [`Server::return_mask`].
+    /// old one comes back when the call ends: after the handlers of what ended it if its result is one of
+    /// [`Errno::is_restart`], else before anything is delivered. It is for calls that go through their `async fn`.
     ///
     /// # Errors
     /// None for an acting thread.
@@ -96,17 +96,8 @@ impl<H: Host> Server<H> {
         let thread = self.thread_mut()?;
         let before = core::mem::replace(&mut thread.mask, mask & !NEVER);
         thread.signals.saved_mask.get_or_insert(before);
+        let thread = self.current()?.thread;
+        self.end_waits(thread);
         Ok(())
-    }
-
-    /// Gives the acting thread its mask back at once.
-    ///
-    /// # Errors
-    /// None for an acting thread.
-    pub fn return_mask(&mut self) -> Result<(), Errno> {
-        match self.thread_mut()?.signals.saved_mask.take() {
-            Some(mask) => self.set_mask(mask),
-            None => Ok(()),
-        }
     }
 }

@@ -139,6 +139,29 @@ fn sigsuspend_sleeps_with_its_mask_and_gives_the_old_one_back() {
     assert_eq!((driver.context(), driver.handled()), (Some(context), Some(10)));
 }
 
+/// A poll's mask opens signals for its length alone, and a poll that has something to say opens none.
+#[test]
+fn a_polls_mask_holds_for_its_wait() {
+    let prepare = |driver: &mut Driver| {
+        driver.handle(10, RESTART, 0);
+        driver.set_mask(bit(10));
+        driver.poke(DATA + 8, &0_u64.to_le_bytes());
+    };
+    let words = [DATA + 128, 0, 0, DATA + 8, 8, 0];
+    let (mut driver, context, child) = waiting(prepare, 73, words);
+    driver.call(KILL, [child, 10, 0, 0, 0, 0]);
+    assert_eq!(interrupted(&mut driver, context), Some((PC + 4, EINTR)), "SA_RESTART or not");
+    let frame = driver.sp();
+    assert_eq!(driver.peek_word(frame + MASK), bit(10));
+    driver.sigreturn();
+    assert_eq!(driver.mask(), bit(10));
+    // One that waits already ends it at once.
+    driver.kill_self(10);
+    driver.poke(DATA + 8, &0_u64.to_le_bytes());
+    assert_eq!(driver.call(73, words), None);
+    assert_eq!((driver.context(), driver.handled()), (Some(context), Some(10)));
+}
+
 #[test]
 fn sigtimedwait_takes_what_comes_or_its_time() {
     let prepare = |driver: &mut Driver| {
