@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use image::{BuildRequest, Form, LoadAddress};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
+use object::{Object as _, ObjectSection as _};
 use packages::progress::Progress;
 use packages::shell::Shell;
 
@@ -38,6 +39,13 @@ impl Programs {
         shell
             .read(command.args(["build", "--quiet", "--release", "--target", GUEST_TARGET]).args(packages))?;
         Ok(Self { folder: workspace.target().join(GUEST_TARGET).join("release") })
+    }
+
+    /// Returns the bytes that a program has as constants; nothing if its file cannot be read.
+    pub(crate) fn constants(&self, program: &str) -> Option<Vec<u8>> {
+        let bytes = std::fs::read(self.folder.join(program)).ok()?;
+        let elf = object::File::parse(&*bytes).ok()?;
+        elf.section_by_name(".rodata")?.data().ok().map(<[u8]>::to_vec)
     }
 
     /// Returns the kernel's file, linked at 0, with its symbols.

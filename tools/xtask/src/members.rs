@@ -1,7 +1,7 @@
 //! Owns which packages are built for which machine, by where they lie in the checkout.
 //!
-//! A package's name is its folder's. A program of the guest's is the kernel, a folder of `servers/` with a `main.rs`, or
-//! `tests/guest`; everything else has its tests run on the developer's machine. The kernel is both: its core is a library.
+//! A package's name is its folder's. A program of the guest's is the kernel, a folder of `servers/` with a `main.rs`, `tests/guest`
+//! or `tests/ground`; everything else has its tests run on the developer's machine. The kernel is both: its core is a library.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::workspace::Workspace;
 /// The kernel's package.
 pub(crate) const KERNEL: &str = "microkernel";
 
-/// The folder of `tests/` whose program runs in the guest.
-const GUEST_TESTS: &str = "guest";
+/// The folders of `tests/` whose programs run in the guest.
+const GUEST_TESTS: [&str; 2] = ["ground", "guest"];
 
 /// Returns the packages with a program for the guest.
 pub(crate) fn of_guest(workspace: &Workspace) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(crate) fn of_guest(workspace: &Workspace) -> Vec<String> {
         folders(&workspace.root().join("servers")).into_iter().filter(|(_, has)| has.main).map(first),
     );
     packages.extend(
-        folders(&workspace.root().join("tests")).into_iter().map(first).filter(|name| name == GUEST_TESTS),
+        folders(&workspace.root().join("tests")).into_iter().map(first).filter(|name| is_guest_test(name)),
     );
     packages
 }
@@ -32,7 +32,7 @@ pub(crate) fn of_host(workspace: &Workspace) -> Vec<String> {
         folders(&workspace.root().join("servers")).into_iter().filter(|(_, has)| has.library).map(first),
     );
     packages.extend(
-        folders(&workspace.root().join("tests")).into_iter().map(first).filter(|name| name != GUEST_TESTS),
+        folders(&workspace.root().join("tests")).into_iter().map(first).filter(|name| !is_guest_test(name)),
     );
     packages.extend(folders(&workspace.root().join("tools")).into_iter().map(first));
     packages
@@ -64,6 +64,10 @@ fn folders(folder: &Path) -> Vec<(String, Roots)> {
     packages
 }
 
+fn is_guest_test(name: &str) -> bool {
+    GUEST_TESTS.contains(&name)
+}
+
 fn first((name, _): (String, Roots)) -> String {
     name
 }
@@ -81,6 +85,7 @@ mod tests {
             "servers/console/src/main.rs",
             "servers/console/src/lib.rs",
             "tests/guest/src/main.rs",
+            "tests/ground/src/main.rs",
             "tests/model/src/lib.rs",
             "tools/image/src/main.rs",
         ];
@@ -92,7 +97,7 @@ mod tests {
         }
         std::fs::create_dir_all(folder.path().join("servers/empty")).unwrap();
         let workspace = Workspace::at(folder.path());
-        assert_eq!(of_guest(&workspace), ["microkernel", "console", "root", "guest"]);
+        assert_eq!(of_guest(&workspace), ["microkernel", "console", "root", "ground", "guest"]);
         assert_eq!(of_host(&workspace), ["abi", "microkernel", "console", "runtime", "model", "image"]);
         assert_eq!(options(&["abi".into()]), ["-p", "abi"]);
     }

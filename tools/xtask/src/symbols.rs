@@ -1,4 +1,4 @@
-//! Owns giving names to the addresses of a kernel's crash report.
+//! Owns giving names to the addresses of a kernel's crash report and of a server's fault.
 //!
 //! The kernel prints addresses as they are in its ELF file (it is linked at 0), one `  at 0x…` line a frame. Its debug
 //! information is read as it stands: the file carries relocations too, for the image tool, and they are applied already.
@@ -90,18 +90,40 @@ fn short(file: &str) -> &str {
     folders.iter().find_map(|folder| file.find(folder).and_then(|place| file.get(place..))).unwrap_or(file)
 }
 
-/// Adds function, file and line to each frame of a crash report; anything else stays as it is.
+/// Adds function, file and line to each frame of the kernel's crash report, and to what root says of a server's fault
+/// if the server's program, which lies beside the kernel, is named as it is; anything else stays as it is.
 pub(crate) fn name_addresses(log: &str, kernel: &Path) -> String {
-    if !log.lines().any(|line| frame_address(line).is_some()) {
+    if !log.lines().any(|line| frame_address(line).is_some() || fault_address(line).is_some()) {
         return log.to_owned();
     }
-    let bytes = std::fs::read(kernel).unwrap_or_default();
-    let Ok(symbols) = Symbols::of(&bytes) else { return log.to_owned() };
-    let named = log.lines().map(|line| match frame_address(line) {
-        Some(address) => format!("{} {}", line.trim_end(), symbols.describe(address)),
-        None => line.to_owned(),
+    let named = log.lines().map(|line| {
+        let place = frame_address(line).map(|address| (address, kernel.to_path_buf())).or_else(|| {
+            let (server, address) = fault_address(line)?;
+            Some((address, kernel.with_file_name(server)))
+        });
+        match place.and_then(|(address, file)| describe(&file, address)) {
+            Some(description) => format!("{} {description}", line.trim_end()),
+            None => line.to_owned(),
+        }
     });
     named.collect::<Vec<_>>().join("\n")
+}
+
+/// All that an ELF file says of an address.
+fn describe(file: &Path, address: u64) -> Option<String> {
+    let bytes = std::fs::read(file).ok()?;
+    let symbols = Symbols::of(&bytes).ok()?;
+    Some(symbols.describe(address))
+}
+
+/// Reads `root: SERVER: … at pc 0x1234, …`.
+fn fault_address(line: &str) -> Option<(&str, u64)> {
+    let (server, rest) = line.strip_prefix("root: ")?.split_once(": ")?;
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let (_, digits) = rest.split_once(" at pc 0x")?;
+    let (digits, _) = digits.split_once(',')?;
+    let address = u64::from_str_radix(digits, 16).ok()?;
+    server.bytes().all(is_name).then_some((server, address))
 }
 
 /// Reads `  at 0x1234`.
@@ -113,6 +135,16 @@ fn frame_address(line: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_servers_fault_has_its_name_and_its_address() {
+        let line =
+            "root: posix: page fault at pc 0xffff800000001234, address 0x0, cause 0x1, instruction 0x0";
+        assert_eq!(fault_address(line), Some(("posix", 0xffff_8000_0000_1234)));
+        assert_eq!(fault_address("root: ../posix: page fault at pc 0x1, address 0x0"), None);
+        assert_eq!(fault_address("root: posix: panic: at pc 1, 2"), None);
+        assert_eq!(fault_address("posix: page fault at pc 0x1, address 0x0"), None);
+    }
 
     #[test]
     fn frames_are_the_indented_addresses() {

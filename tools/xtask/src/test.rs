@@ -6,6 +6,7 @@ mod boots;
 mod crash;
 mod echo;
 mod figures;
+mod ground;
 mod guest;
 mod host;
 mod hosted;
@@ -79,6 +80,7 @@ pub(crate) fn run(
     match programs {
         Ok(programs) => {
             guest::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+            ground::run(shell, workspace, &programs, &selection, &mut tally);
             crash::run(shell, workspace, &programs, &selection, &mut tally);
             echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
