@@ -132,10 +132,12 @@ impl<H: Host> Server<H> {
                 }
             }
         }
-        let now = self.now();
+        let (now, keeps) = (self.now(), self.who().user == 0);
         if let Some(node) = self.files.tree.get_mut(id) {
             node.touch(now, Touched::Content);
-            drop_set_ids(node);
+            if !keeps {
+                drop_set_ids(node);
+            }
         }
         Ok(done)
     }
@@ -189,10 +191,12 @@ impl<H: Host> Server<H> {
             self.memory.objects.cut(object, bytes, &mut self.memory.frames, &mut self.host);
             self.hide_cut_pages(object, bytes);
         }
-        let now = self.now();
+        let (now, keeps) = (self.now(), self.who().user == 0);
         if let Some(node) = self.files.tree.get_mut(id) {
             node.touch(now, Touched::Content);
-            drop_set_ids(node);
+            if !keeps {
+                drop_set_ids(node);
+            }
         }
         Ok(())
     }
@@ -239,8 +243,8 @@ impl<H: Host> Server<H> {
     }
 }
 
-/// A file that is written loses the right to act as its owner.
-pub(super) fn drop_set_ids(node: &mut Node) {
+/// A file that is written by anybody but root loses the right to act as its owner.
+fn drop_set_ids(node: &mut Node) {
     use super::node::{SET_GROUP, SET_USER};
     node.mode &= !SET_USER;
     if node.mode & 0o010 != 0 {

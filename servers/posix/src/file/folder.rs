@@ -120,13 +120,6 @@ impl Folder {
         self.last_cookie
     }
 
-    /// Makes an entry name something else; says what it named.
-    pub fn replace(&mut self, name: &[u8], node: NodeId) -> Option<(NodeId, u64)> {
-        let position = self.position(name, Hash::of(name))?;
-        let entry = self.entries.get_mut(position)?;
-        Some((entry.node.replace(node)?, entry.cookie))
-    }
-
     /// Takes an entry away; its name is returned with what it named.
     pub fn remove(&mut self, name: &[u8]) -> Option<(Name, NodeId, u64)> {
         let position = self.position(name, Hash::of(name))?;
@@ -206,10 +199,6 @@ mod tests {
                         let gone = folder.remove(text.as_bytes()).unwrap();
                         prop_assert_eq!(gone.0.bytes(), text.as_bytes());
                         model.remove(&name);
-                    }
-                    (1, Some(before)) => {
-                        prop_assert_eq!(folder.replace(text.as_bytes(), node).unwrap().0, before);
-                        model.insert(name, node);
                     }
                     (_, None) => {
                         let given = Name::Given(text.into_bytes().into_boxed_slice());

@@ -1,6 +1,5 @@
 //! openat, and where a path argument begins.
 
-use super::data::drop_set_ids;
 use super::descriptor::{OnExec, OpenFile, OpenKind, flags};
 use super::device::Device;
 use super::node::{Content, DIRECTORY, FileData, Owner, PERMISSIONS, SET_GROUP};
@@ -285,14 +284,12 @@ impl<H: Host> Server<H> {
             return Err(Errno::ENOENT);
         }
         let base = self.base_of(directory, path)?;
-        let target = match self.target(base, path, last) {
-            // A name with a slash behind is not made, whatever it names.
-            Err(Errno::ENOTDIR) if path.ends_with(b"/") => {
-                let parent = self.target(base, path, Last::Name)?;
-                return Err(if parent.is_name() { Errno::EISDIR } else { Errno::ENOTDIR });
-            }
-            target => target?,
-        };
+        // A name with a slash behind is not made, whatever it names.
+        if path.ends_with(b"/") && self.target(base, path, Last::Name)?.is_name() {
+            return Err(Errno::EISDIR);
+        }
+        let last = if last == Last::Keep { Last::Name } else { Last::Make };
+        let target = self.target(base, path, last)?;
         if target.slash == Slash::Yes && target.is_name() {
             return Err(Errno::EISDIR);
         }
@@ -312,6 +309,9 @@ impl<H: Host> Server<H> {
 
     /// A file without a name, in the file system of a directory (O_TMPFILE).
     fn temporary(&mut self, place: Place, wish: Wish) -> Result<(Place, Wish), Errno> {
+        if !self.is_directory(place) {
+            return Err(Errno::ENOTDIR);
+        }
         let parent = self.node_of(place, Errno::EOPNOTSUPP)?;
         let fresh = self.fresh(parent, Content::File(FileData::Archive(&[])), wish.mode)?;
         let id = self.files.tree.create(fresh)?;
@@ -359,9 +359,6 @@ impl<H: Host> Server<H> {
             let writes = matches!(wish.bits & flags::ACCESS, flags::WRONLY | flags::RDWR);
             if let Some(node) = self.files.tree.get_mut(id) {
                 node.writers += i32::from(writes);
-                if wish.has(flags::TRUNC) {
-                    drop_set_ids(node);
-                }
             }
         }
         self.files.tree.hold(id);

@@ -1,7 +1,7 @@
 //! truncate, ftruncate, fallocate, lseek, fsync and its kin.
 
 use super::descriptor::OpenKind;
-use super::node::{Content, Touched};
+use super::node::{Content, FileData, Touched};
 use super::permission::WRITE;
 use super::place::Place;
 use super::tree::NodeId;
@@ -14,6 +14,8 @@ use crate::number::low_u32;
 use crate::server::Server;
 
 const KEEP_SIZE: u32 = 1;
+const SEEK_DATA: u32 = 3;
+const SEEK_HOLE: u32 = 4;
 const AT_CWD: u64 = super::open::AT_FDCWD.cast_unsigned() as u64;
 
 /// truncate(2).
@@ -104,12 +106,13 @@ pub fn lseek<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u6
     let target = match low_u32(whence) {
         0 => offset,
         1 => file.offset.cast_signed().checked_add(offset).ok_or(Errno::EINVAL)?,
-        2 if matches!(file.kind, OpenKind::Proc(_)) || folder => return Err(Errno::EINVAL),
+        2 | SEEK_DATA | SEEK_HOLE if matches!(file.kind, OpenKind::Proc(_)) || folder => {
+            return Err(Errno::EINVAL);
+        }
         2 => size.checked_add(offset).ok_or(Errno::EINVAL)?,
-        // Holes are not told apart from zeros: data is where one asks, the hole at the end.
-        3 if inside => offset,
-        4 if inside => size,
-        3 | 4 => return Err(Errno::ENXIO),
+        SEEK_DATA | SEEK_HOLE if !inside => return Err(Errno::ENXIO),
+        SEEK_DATA => server.next_data(file.kind, offset.cast_unsigned(), size.cast_unsigned())?,
+        SEEK_HOLE => server.next_hole(file.kind, offset.cast_unsigned()).cast_signed().min(size),
         _ => return Err(Errno::EINVAL),
     };
     let target = u64::try_from(target).map_err(|_| Errno::EINVAL)?;
@@ -146,6 +149,32 @@ pub fn fadvise64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
 }
 
 impl<H: Host> Server<H> {
+    /// Where data begins at or behind an offset.
+    fn next_data(&self, kind: OpenKind, offset: u64, size: u64) -> Result<i64, Errno> {
+        let OpenKind::Node(id) = kind else { return Err(Errno::ENXIO) };
+        let found = match self.file_data(id)? {
+            FileData::Archive(_) => offset,
+            FileData::Pages(object) => {
+                let page = self.memory.objects.next_data(object, Page::of(offset)).ok_or(Errno::ENXIO)?;
+                page.address().max(offset)
+            }
+        };
+        if found < size { Ok(found.cast_signed()) } else { Err(Errno::ENXIO) }
+    }
+
+    /// Where a hole begins at or behind an offset; a file's end is one.
+    fn next_hole(&self, kind: OpenKind, offset: u64) -> u64 {
+        match kind {
+            OpenKind::Node(id) => match self.file_data(id) {
+                Ok(FileData::Pages(object)) => {
+                    self.memory.objects.next_hole(object, Page::of(offset)).address().max(offset)
+                }
+                _ => u64::MAX >> 1,
+            },
+            _ => u64::MAX >> 1,
+        }
+    }
+
     /// Gives a file every page of a range.
     fn fill_file(&mut self, id: NodeId, offset: u64, end: u64) -> Result<(), Errno> {
         let object = self.file_object(id)?;

@@ -184,7 +184,8 @@ pub fn readlinkat<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resu
     server.with_path(path, |server, path| {
         let place = if path.is_empty() {
             // An empty path means a link opened with O_PATH and O_NOFOLLOW.
-            server.place_of(directory).and_then(|place| server.link_or(place, Errno::ENOENT))?
+            let place = server.place_or_self(directory, path, Last::Keep, AT_EMPTY_PATH)?;
+            server.link_or(place, Errno::ENOENT)?
         } else {
             let place = server.place_at(directory, path, Last::Keep)?;
             server.link_or(place, Errno::EINVAL)?

@@ -212,18 +212,16 @@ impl Tree {
         target.touch(now, Touched::Content);
         target.links += is_directory;
         let folder = target.folder_mut()?;
-        let before = folder.replace(name.bytes(), id);
-        let cookie = match before {
-            Some((_, cookie)) => cookie,
-            None => folder.insert(name.clone(), id),
-        };
+        // As in Linux's directories, what was moved is listed first from then on.
+        let before = folder.remove(name.bytes());
+        let cookie = folder.insert(name, id);
         if let Some(above) = self.get_mut(from.0) {
             above.links = above.links.saturating_sub(is_directory);
         }
         if was_known && let Some(node) = self.get_mut(id) {
             node.known = Known::At(below, cookie);
         }
-        let (gone, _) = before?;
+        let (name, gone, cookie) = before?;
         self.forget_name(below, cookie, name, gone, now)
     }
 
@@ -236,7 +234,8 @@ impl Tree {
             let above = self.get_mut(parent)?;
             above.touch(now, Touched::Content);
             above.links = above.links.saturating_sub(less) + more;
-            let (_, cookie) = above.folder_mut()?.replace(name, after)?;
+            let (name, ..) = above.folder_mut()?.remove(name)?;
+            let cookie = above.folder_mut()?.insert(name, after);
             let node = self.get_mut(after)?;
             node.touch(now, Touched::Status);
             node.known = Known::At(parent, cookie);

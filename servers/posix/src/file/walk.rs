@@ -30,6 +30,8 @@ pub enum Last {
     Keep,
     /// The name itself is meant, to be made or taken away.
     Name,
+    /// A symbolic link is followed, to a name that may have to be made.
+    Make,
 }
 
 /// Where a walk came to.
@@ -168,7 +170,9 @@ impl<H: Host> Server<H> {
                 }
                 return Err(Errno::ENOENT);
             };
-            let follow = !is_last || last == Last::Follow || (last == Last::Keep && slash == Slash::Yes);
+            let follow = !is_last
+                || matches!(last, Last::Follow | Last::Make)
+                || (last == Last::Keep && slash == Slash::Yes);
             walked = Walked { parent: at, name, found: Some(found), slash };
             match links_to {
                 LinksTo::Text(text) if follow => {
@@ -196,7 +200,7 @@ impl<H: Host> Server<H> {
                 _ => at = found,
             }
         }
-        if slash == Slash::Yes && last != Last::Name && !self.is_directory(at) {
+        if slash == Slash::Yes && matches!(last, Last::Follow | Last::Keep) && !self.is_directory(at) {
             return Err(Errno::ENOTDIR);
         }
         Ok(walked)

@@ -185,6 +185,24 @@ impl Objects {
         }
     }
 
+    /// The first page from `page` on that holds something.
+    pub fn next_data(&self, id: ObjectId, page: Page) -> Option<Page> {
+        let object = self.get(id)?;
+        if !object.source_page(page).is_empty() {
+            return Some(page);
+        }
+        object.pages.next(page, Page(u64::MAX)).map(|(found, _)| found)
+    }
+
+    /// The first page from `page` on that was never written, and is zeros.
+    pub fn next_hole(&self, id: ObjectId, page: Page) -> Page {
+        let mut page = page;
+        while self.next_data(id, page) == Some(page) {
+            page = page.plus(1);
+        }
+        page
+    }
+
     /// Pages that have frames, of all objects.
     pub fn all_own_pages(&self) -> u64 {
         self.table.iter().flatten().map(|object| object.pages.len()).sum()

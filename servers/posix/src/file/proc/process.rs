@@ -79,6 +79,8 @@ impl<H: Host> Server<H> {
         match self.thread_of(pid, process) {
             _ if process.status.is_some() => ('Z', "zombie"),
             None => ('Z', "zombie"),
+            // Who asks runs, even in a call that could have waited.
+            Some(_) if self.acting_numbers().is_some_and(|(_, tid)| tid == pid) => ('R', "running"),
             Some(thread) if thread.call.is_some_and(|call| !call.done) => ('S', "sleeping"),
             Some(_) => ('R', "running"),
         }

@@ -1,5 +1,7 @@
 //! Files: the archive's reader, paths, descriptors, and the streams.
 
+mod linux;
+
 use super::cpio::{self, Damaged};
 use super::node::Time;
 use super::place::Place;
