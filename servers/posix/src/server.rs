@@ -17,6 +17,7 @@ use crate::process::{Pid, Process, ProcessId, SpaceKey, Status, Thread, ThreadId
 use crate::random::Random;
 use crate::signal::Attention;
 use crate::slots::Slots;
+use crate::terminal::table::Terminals;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -90,6 +91,8 @@ pub struct Server<H> {
     pub numbers: Numbers,
     /// Files and descriptors.
     pub files: Files,
+    /// Terminals.
+    pub terminals: Terminals,
     /// Whether the acting thread's call is to end by a look at its signals.
     pub attention: Attention,
     /// The thread that goes on next, without a turn: its call has ended, or its registers were replaced.
@@ -148,6 +151,7 @@ impl<H: Host> Server<H> {
             processes: Slots::new(usize::from(resources.contexts)),
             numbers: Numbers::default(),
             files: Files::new(resources.archive, started, &mut waits)?,
+            terminals: Terminals::default(),
             attention: Attention::Quiet,
             at_once: None,
             alarms: Timers::default(),
@@ -271,11 +275,13 @@ impl<H: Host> Server<H> {
 
     /// Standard input has something to read, or has ended.
     pub fn input_ready(&mut self) {
+        self.take_serial_input();
         self.waits.wake_all(self.files.input_ready, &mut self.ready);
     }
 
     /// A stream's ring has room again.
     pub fn output_ready(&mut self) {
+        self.serial_output_ready();
         self.waits.wake_all(self.files.output_ready, &mut self.ready);
     }
 }

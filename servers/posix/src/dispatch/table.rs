@@ -45,7 +45,7 @@ macro_rules! for_each_linux_call {
             dup = 23, plain, $crate::file::duplicate::dup, (fd: Fd);
             dup3 = 24, plain, $crate::file::duplicate::dup3, (old: Fd, new: Fd, flags: Hex);
             fcntl = 25, plain, $crate::file::control::fcntl [wait: $crate::file::control::fcntl_waiting], (fd: Fd, command: Int, argument: Hex);
-            ioctl = 29, plain, $crate::file::control::ioctl, (fd: Fd, request: Hex, argument: Address);
+            ioctl = 29, plain, $crate::file::control::ioctl [wait: $crate::terminal::control::ioctl_waiting], (fd: Fd, request: Hex, argument: Address);
             flock = 32, plain, $crate::file::lock::flock [wait: $crate::file::lock::flock_waiting], (fd: Fd, operation: Hex);
             mknodat = 33, plain, $crate::file::names::mknodat, (directory: DirFd, path: Path, mode: Octal, device: Hex);
             mkdirat = 34, plain, $crate::file::names::mkdirat, (directory: DirFd, path: Path, mode: Octal);

@@ -110,8 +110,18 @@ fn set_flags<H: Host>(server: &mut Server<H>, fd: u64, bits: u32) -> Result<u64,
     Ok(0)
 }
 
-/// ioctl(2): nothing here is a terminal yet.
-pub fn ioctl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+/// ioctl(2).
+pub fn ioctl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
+    if let OpenKind::Terminal(handle, _) = server.real_file(arguments.word(0))?.kind
+        && !matches!(low_u32(arguments.word(1)), FIOCLEX | FIONCLEX | FIONBIO)
+    {
+        return crate::terminal::control::ioctl(server, handle, arguments);
+    }
+    file_ioctl(server, arguments).map(Flow::Done)
+}
+
+/// ioctl(2) of any file.
+fn file_ioctl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
     let [fd, request, argument, ..] = arguments.words();
     let file = *server.real_file(fd)?;
     match low_u32(request) {

@@ -216,7 +216,7 @@ impl<H: Host> Server<H> {
     }
 
     /// Gives back what a node that went had.
-    pub(super) fn free_left(&mut self, left: Option<Left>) {
+    pub(crate) fn free_left(&mut self, left: Option<Left>) {
         if let Some(object) = left.and_then(|left| left.object) {
             self.memory.objects.set_file(object, None);
             self.memory.objects.release(object, 1, &mut self.memory.frames);

@@ -10,6 +10,7 @@ use crate::define_id;
 use crate::host::{Host, Stream};
 use crate::number::{index, low_u32, to_usize};
 use crate::server::Server;
+use crate::terminal::table::Handle;
 use alloc::vec::Vec;
 
 define_id! {
@@ -38,6 +39,8 @@ pub enum OpenKind {
     Event(EventId),
     /// Something in /proc.
     Proc(Entry),
+    /// A terminal or a pty's master, and its node.
+    Terminal(Handle, NodeId),
 }
 
 /// An open file: what Linux calls an open file description.
@@ -155,7 +158,7 @@ impl OpenFile {
     /// Its node in the tree, if it has one.
     pub const fn node(&self) -> Option<NodeId> {
         match self.kind {
-            OpenKind::Node(node) | OpenKind::Device(_, node) => Some(node),
+            OpenKind::Node(node) | OpenKind::Device(_, node) | OpenKind::Terminal(_, node) => Some(node),
             _ => None,
         }
     }
@@ -221,8 +224,11 @@ impl Descriptors {
 }
 
 impl<H: Host> Server<H> {
-    /// A table whose first three descriptors are the console's streams; `None` when tables are full.
+    /// A table whose first three descriptors are the system's terminal, or else the console's streams; `None` when tables are full.
     pub fn standard_descriptors(&mut self) -> Option<DescriptorsId> {
+        if let Some((handle, node)) = self.open_system_end() {
+            return self.terminal_descriptors(handle, node);
+        }
         let streams = [
             (OpenKind::Input, 0),
             (OpenKind::Output(Stream::StandardOutput), flags::WRONLY),
@@ -231,6 +237,18 @@ impl<H: Host> Server<H> {
         let id = self.files.descriptors.insert(Descriptors::new())?;
         for (fd, (kind, flags)) in (0..).zip(streams) {
             let open = self.files.open.insert(OpenFile { references: 1, ..OpenFile::new(kind, flags) })?;
+            self.files.descriptors.get_mut(id)?.put(fd, Descriptor { open, on_exec: OnExec::Keep });
+        }
+        Some(id)
+    }
+
+    /// A table whose first three descriptors are one open file of the system's terminal.
+    fn terminal_descriptors(&mut self, handle: Handle, node: NodeId) -> Option<DescriptorsId> {
+        self.files.tree.hold(node);
+        let file = OpenFile { references: 3, ..OpenFile::new(OpenKind::Terminal(handle, node), flags::RDWR) };
+        let open = self.files.open.insert(file)?;
+        let id = self.files.descriptors.insert(Descriptors::new())?;
+        for fd in 0..3 {
             self.files.descriptors.get_mut(id)?.put(fd, Descriptor { open, on_exec: OnExec::Keep });
         }
         Some(id)
@@ -308,6 +326,10 @@ impl<H: Host> Server<H> {
                 self.release_node(node);
             }
             OpenKind::Device(_, node) => self.release_node(node),
+            OpenKind::Terminal(handle, node) => {
+                self.close_terminal(handle);
+                self.release_node(node);
+            }
             OpenKind::Pipe(pipe, end) => self.close_pipe(pipe, end),
             OpenKind::Event(event) => self.close_event(event),
             OpenKind::Input | OpenKind::Output(_) | OpenKind::Proc(_) => {}
@@ -347,7 +369,7 @@ impl<H: Host> Server<H> {
     ///
     /// # Errors
     /// EBADF also for O_PATH.
-    pub(super) fn real_file(&self, fd: u64) -> Result<&OpenFile, Errno> {
+    pub(crate) fn real_file(&self, fd: u64) -> Result<&OpenFile, Errno> {
         self.open_file(fd).and_then(|file| if file.is_name() { Err(Errno::EBADF) } else { Ok(file) })
     }
 

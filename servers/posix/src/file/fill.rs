@@ -10,7 +10,7 @@ use super::tree::{Fresh, NodeId, ROOT, Tree, kind_of};
 use alloc::collections::BTreeMap;
 
 /// Devices that Linux's devtmpfs has and programs rely on.
-const DEVICES: [(&[u8], u32, u32, u32); 8] = [
+const DEVICES: [(&[u8], u32, u32, u32); 10] = [
     (b"null", 1, 3, 0o666),
     (b"zero", 1, 5, 0o666),
     (b"full", 1, 7, 0o666),
@@ -19,6 +19,8 @@ const DEVICES: [(&[u8], u32, u32, u32); 8] = [
     (b"kmsg", 1, 11, 0o644),
     (b"tty", 5, 0, 0o666),
     (b"console", 5, 1, 0o600),
+    (b"ptmx", 5, 2, 0o666),
+    (b"ttyS0", 4, 64, 0o620),
 ];
 const LINKS: [(&[u8], &[u8]); 4] = [
     (b"fd", b"/proc/self/fd"),
@@ -49,6 +51,7 @@ impl Tree {
         for (name, target) in LINKS {
             self.place(dev, name, Content::Link(Name::Archive(target)), 0o777, now);
         }
+        self.folder_at(dev, b"pts", now);
         let temporary = self.folder_at(ROOT, b"tmp", now);
         if let Some(node) = self.get_mut(temporary) {
             node.mode = DIRECTORY | STICKY | 0o777;

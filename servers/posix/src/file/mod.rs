@@ -23,7 +23,7 @@ pub mod names;
 pub mod node;
 pub mod open;
 pub mod permission;
-mod pieces;
+pub(crate) mod pieces;
 pub mod pipe;
 pub mod place;
 pub mod poll;

@@ -95,7 +95,9 @@ impl<H: Host> Server<H> {
         let open = self.descriptor(fd)?.open;
         let file = self.files.open.get(open).ok_or(Errno::EBADF)?;
         Ok(match file.kind {
-            OpenKind::Node(node) | OpenKind::Device(_, node) => Place::Node(node),
+            OpenKind::Node(node) | OpenKind::Device(_, node) | OpenKind::Terminal(_, node) => {
+                Place::Node(node)
+            }
             OpenKind::Proc(entry) => Place::Proc(entry),
             OpenKind::Pipe(pipe, _) => {
                 let node = self.files.pipes.get(pipe).and_then(|pipe| pipe.node);
@@ -345,7 +347,14 @@ impl<H: Host> Server<H> {
         let kind = match node.content {
             Content::Fifo(_) => return self.open_fifo(id, wish.bits),
             Content::Socket | Content::Block(_) => return Err(Errno::ENXIO),
-            Content::Character(numbers) => OpenKind::Device(Device::of(numbers)?, id),
+            Content::Character(numbers) => {
+                let kind = match self.open_terminal(numbers, wish.bits)? {
+                    Some(handle) => OpenKind::Terminal(handle, id),
+                    None => OpenKind::Device(Device::of(numbers)?, id),
+                };
+                self.files.tree.hold(id);
+                return Ok(Some(kind));
+            }
             _ => OpenKind::Node(id),
         };
         if matches!(node.content, Content::File(_)) && wish.wanted() & WRITE != 0 {

@@ -16,11 +16,11 @@ const MOST_PIECES: u64 = 1024;
 
 /// The places that a call moves bytes to or from, in order.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     few: ArrayVec<UserSlice, FEW>,
     more: Vec<UserSlice>,
     /// Bytes of all pieces together.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Pieces {
@@ -59,7 +59,7 @@ impl Pieces {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = UserSlice> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = UserSlice> {
         self.few.iter().chain(&self.more).copied()
     }
 
@@ -76,7 +76,7 @@ impl Pieces {
 
 /// What a call writes: a program's bytes, or the server's own.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// A program's, those before `done` left out.
     User {
         /// All of them.
@@ -94,14 +94,14 @@ impl<'a> Source<'a> {
     }
 
     /// How many bytes are left.
-    pub(super) const fn bytes(&self) -> u64 {
+    pub(crate) const fn bytes(&self) -> u64 {
         match self {
             Self::User { pieces, done } => pieces.bytes.saturating_sub(*done),
             Self::Own(bytes) => bytes.len() as u64,
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Bytes<'a>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Bytes<'a>> {
         let (user, own) = match *self {
             Self::User { pieces, done } => (Some(pieces.after(done).map(Bytes::User)), None),
             Self::Own(bytes) => (None, Some(Bytes::Own(bytes))),
@@ -112,7 +112,7 @@ impl<'a> Source<'a> {
 
 /// How a write came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Put {
+pub(crate) enum Put {
     /// So many bytes were taken, and that is the result.
     Done(u64),
     /// So many bytes were taken, and there is no room for more now.
@@ -120,6 +120,6 @@ pub(super) enum Put {
 }
 
 /// What was moved before memory ended, or EFAULT when that is nothing.
-pub(super) fn so_far(bytes: u64) -> Result<u64, Errno> {
+pub(crate) fn so_far(bytes: u64) -> Result<u64, Errno> {
     if bytes == 0 { Err(Errno::EFAULT) } else { Ok(bytes) }
 }

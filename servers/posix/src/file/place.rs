@@ -110,7 +110,7 @@ impl<H: Host> Server<H> {
 
     /// A node is needed no longer.
     #[inline]
-    pub(super) fn release_node(&mut self, id: NodeId) {
+    pub(crate) fn release_node(&mut self, id: NodeId) {
         let left = self.files.tree.release(id);
         self.free_left(left);
     }

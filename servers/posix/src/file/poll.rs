@@ -54,6 +54,7 @@ impl<H: Host> Server<H> {
             OpenKind::Device(Device::Console, _) => {
                 self.input_state() | self.output_state(Stream::StandardOutput)
             }
+            OpenKind::Terminal(handle, _) => self.terminal_state(handle),
             OpenKind::Node(_) | OpenKind::Device(..) | OpenKind::Proc(_) => IN | RDNORM | OUT | WRNORM,
             OpenKind::Pipe(pipe, end) => {
                 let Some(pipe) = self.files.pipes.get(pipe) else { return NVAL };
@@ -104,6 +105,7 @@ impl<H: Host> Server<H> {
                     pipe.filter(|_| end.writes()).map(|pipe| pipe.writable),
                 ]
             }
+            OpenKind::Terminal(handle, _) => [self.terminal_queue(handle), None],
             OpenKind::Event(event) => {
                 let event = self.files.events.get(event);
                 [event.map(|event| event.readable), event.map(|event| event.writable)]

@@ -13,6 +13,7 @@ use crate::executor::cx::Cx;
 use crate::executor::wait::QueueId;
 use crate::host::{Host, Stream};
 use crate::server::Server;
+use crate::terminal::transfer::Patience;
 
 /// What a call could do at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,12 @@ fn write_at_once<H: Host>(server: &mut Server<H>, open: OpenId, pieces: &Pieces)
 #[inline]
 fn fits<H: Host>(server: &Server<H>, open: OpenId, bytes: u64) -> bool {
     let Some(file) = server.files.open.get(open) else { return true };
+    if let OpenKind::Terminal(handle, _) = file.kind
+        && server.is_background(handle)
+    {
+        // Only the waiting call can be begun again after the signal that this may cost.
+        return false;
+    }
     if file.is_nonblocking() {
         return true;
     }
@@ -129,6 +136,7 @@ fn fits<H: Host>(server: &Server<H>, open: OpenId, bytes: u64) -> bool {
         OpenKind::Device(Device::Console, _) => {
             server.host.stream_room(Stream::StandardOutput) as u64 >= bytes
         }
+        OpenKind::Terminal(handle, _) => server.terminal_fits(handle, bytes),
         _ => true,
     }
 }
@@ -168,6 +176,15 @@ pub(super) fn read_now<H: Host>(
             move_offset(server, open, file.offset + done);
             return Ok(Moved::Bytes(done));
         }
+        OpenKind::Terminal(handle, _) => {
+            let patience = if file.is_nonblocking() { Patience::Takes } else { Patience::Waits };
+            let queue = server.terminal_queue(handle).ok_or(Errno::EIO)?;
+            if server.is_background(handle) {
+                // Only the waiting call can be begun again after the signal that this may cost.
+                return Ok(Moved::Blocked(0, queue));
+            }
+            (server.read_terminal(handle, pieces, patience)?, queue)
+        }
         OpenKind::Output(_) => return Err(Errno::EBADF),
     };
     match read {
@@ -205,6 +222,10 @@ pub(super) fn write_now<H: Host>(
         OpenKind::Event(event) => {
             let queue = server.files.events.get(event).ok_or(Errno::EBADF)?.writable;
             (server.write_event(event, source)?.map_or(Put::Full(0), Put::Done), queue)
+        }
+        OpenKind::Terminal(handle, _) => {
+            let queue = server.terminal_queue(handle).ok_or(Errno::EIO)?;
+            (server.write_terminal(handle, source)?, queue)
         }
         OpenKind::Proc(entry) => return server.write_proc(entry, source).map(Moved::Bytes),
         OpenKind::Input => return Err(Errno::EBADF),
@@ -246,6 +267,10 @@ impl<H: Host> Drop for Held<'_, H> {
 
 async fn read_later<H: Host>(cx: &Cx<H>, fd: u64, pieces: Pieces) -> Result<u64, Errno> {
     let held = Held::new(cx, cx.attempt(|server| readable(server, fd))?)?;
+    let kind = cx.attempt(|server| Ok(server.files.open.get(held.open).ok_or(Errno::EBADF)?.kind))?;
+    if let OpenKind::Terminal(handle, _) = kind {
+        return crate::terminal::transfer::read_later(cx, handle, &pieces).await;
+    }
     loop {
         match cx.attempt(|server| read_now(server, held.open, &pieces))? {
             Moved::Bytes(done) => return Ok(done),

@@ -8,6 +8,7 @@ use crate::host::{Host, Stream};
 use crate::process::{Pid, ProcessId, Signal, Status};
 use crate::program::stack::Strings;
 use crate::server::{Event, Sent, Server};
+use crate::terminal::table::WindowSize;
 use abi::control::Record;
 use alloc::vec::Vec;
 
@@ -40,6 +41,9 @@ impl<H: Host> Server<H> {
 
     /// Tells of a group that has ended, and starts the next one.
     pub fn start_jobs(&mut self) {
+        if let Some((rows, columns)) = self.jobs.terminal.take() {
+            self.open_system_terminal(WindowSize { rows, columns, width: 0, height: 0 });
+        }
         while self.jobs.running.is_empty() {
             self.tell_ends();
             let Some(group) = self.jobs.waiting.pop_front() else { return };

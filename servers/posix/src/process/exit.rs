@@ -54,6 +54,7 @@ impl<H: Host> Server<H> {
         };
         record.status = Some(status);
         let (space, files, pid) = (record.space, record.files, record.pid);
+        self.leader_ends(process);
         self.forget_records(pid);
         self.leave_files(files);
         self.release_space(space);

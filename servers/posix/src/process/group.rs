@@ -65,6 +65,7 @@ pub fn setsid<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<u64, Errn
     }
     server.move_to_group(process, pid);
     let record = server.process_mut()?;
+    (record.terminal, record.lost_foreground) = (None, None);
     let before = core::mem::replace(&mut record.session, pid);
     server.numbers.join(pid);
     server.numbers.leave(before);

@@ -31,6 +31,7 @@ use crate::executor::wait::QueueId;
 use crate::file::place::Holdings;
 use crate::host::{ContextId, Exit};
 use crate::signal::{ProcessSignals, ThreadSignals};
+use crate::terminal::table::TerminalId;
 use alloc::vec::Vec;
 use credentials::Credentials;
 use limits::Limits;
@@ -124,6 +125,10 @@ pub struct Process {
     pub cpu_ns: u64,
     /// Processor time of the children that were waited for, and of theirs.
     pub children_cpu_ns: u64,
+    /// The terminal that controls it.
+    pub terminal: Option<TerminalId>,
+    /// The group that was in the foreground of the terminal that it, a session's leader, has lost.
+    pub lost_foreground: Option<Pid>,
     /// How it ended, once its last thread is gone.
     pub status: Option<Status>,
     /// What a wait for it would report beside its end, and did not yet.

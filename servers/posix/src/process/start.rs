@@ -61,6 +61,8 @@ impl<H: Host> Server<H> {
             last_name: prepared.name,
             cpu_ns: 0,
             children_cpu_ns: 0,
+            terminal: None,
+            lost_foreground: None,
             status: None,
             change: None,
             changed,
@@ -99,6 +101,12 @@ impl<H: Host> Server<H> {
             (process.pid, process.group, process.session) = (Pid(tid), Pid(tid), Pid(tid));
             self.numbers.join(Pid(tid));
             self.numbers.join(Pid(tid));
+        }
+        // The system's terminal belongs to the first program that finds it free.
+        if let Some(terminal) = self.terminals.system
+            && self.terminals.get(terminal).is_some_and(|terminal| terminal.session.is_none())
+        {
+            self.take_terminal(process, terminal);
         }
         self.host.set_space(context, id);
         self.host.set_registers(context, &prepared.registers);

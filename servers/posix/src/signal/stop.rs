@@ -65,7 +65,7 @@ impl<H: Host> Server<H> {
 
     /// Whether no member of a group has a parent in its session but outside it, which could let it go on; as if
     /// `gone` were not there.
-    fn is_group_orphaned(&self, group: Pid, session: Pid, gone: Option<ProcessId>) -> bool {
+    pub(crate) fn is_group_orphaned(&self, group: Pid, session: Pid, gone: Option<ProcessId>) -> bool {
         let members = self.processes.iter().filter(|(process, record)| {
             record.group == group && record.status.is_none() && Some(*process) != gone
         });
