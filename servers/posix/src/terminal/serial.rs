@@ -17,6 +17,8 @@ impl<H: Host> Server<H> {
             let changed = self.waits.create();
             let terminal = Terminal::new(Kind::Serial, Settings::USUAL, window, changed);
             self.terminals.system = self.terminals.table.insert(terminal);
+            // The console tells of news only if there was nothing the last time.
+            self.take_serial_input();
         }
         self.terminals.system
     }

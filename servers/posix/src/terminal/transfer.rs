@@ -284,7 +284,11 @@ impl<H: Host> Server<H> {
     fn pump_line(&mut self, id: TerminalId) {
         let Some(terminal) = self.terminals.get_mut(id) else { return };
         let signals = terminal.line.pump();
+        let serial = terminal.kind == Kind::Serial;
         signals.iter().for_each(|signal| self.signal_foreground(id, signal));
+        if serial {
+            self.take_serial_input();
+        }
         self.line_changed(id);
     }
 
