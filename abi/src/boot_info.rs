@@ -127,6 +127,8 @@ pub struct BootInfo {
     pub rng_seed: [u8; 64],
     /// What the machine enforces.
     pub self_tests: SelfTests,
+    /// Bytes of memory in Untypeds beyond [`MAX_UNTYPEDS`], the smallest ones: nobody has them.
+    pub lost_bytes: u64,
     /// The Untypeds.
     pub untypeds: [UntypedDescription; MAX_UNTYPEDS],
 }

@@ -129,6 +129,7 @@ fn layouts(out: &mut String) -> std::fmt::Result {
         rng_seed_bytes,
         rng_seed,
         self_tests,
+        lost_bytes,
         untypeds
     );
     layout!(out, UntypedDescription, physical_address, size_bits, is_device);

@@ -34,7 +34,7 @@ pub fn hand_over<M: Machine>(
         Some(range) => initrd(k, &mut slots, range)?,
         None => SlotRange::default(),
     };
-    let untypeds = choose(memory, description.devices);
+    let (untypeds, lost_bytes) = choose(memory, description.devices);
     let untyped_slots = slots.run(k, untypeds.iter().map(untyped))?;
     let free_slots = SlotRange { start: slots.next, end: 1 << ROOT_CNODE_RADIX };
 
@@ -52,6 +52,7 @@ pub fn hand_over<M: Machine>(
         rng_seed_bytes: 0,
         rng_seed: [0; 64],
         self_tests: description.self_tests,
+        lost_bytes,
         untypeds: [UntypedDescription::default(); MAX_UNTYPEDS],
     };
     for (place, byte) in info.rng_seed.iter_mut().zip(description.rng_seed) {
@@ -129,27 +130,34 @@ fn untyped(description: &UntypedDescription) -> Cap {
 }
 
 /// The pieces that become Untypeds: those of devices, then those of memory, each by address. Where there
-/// are too many the smallest pieces of memory are left out.
-fn choose(memory: &BootMemory, devices: &[Range]) -> ArrayVec<UntypedDescription, MAX_UNTYPEDS> {
+/// are too many the smallest pieces of memory are left out; how many bytes these have is the second.
+fn choose(memory: &BootMemory, devices: &[Range]) -> (ArrayVec<UntypedDescription, MAX_UNTYPEDS>, u64) {
     let describe = |piece: Piece, is_device: u32| UntypedDescription {
         physical_address: piece.start.0,
         size_bits: piece.size_bits.into(),
         is_device,
     };
     let mut chosen = ArrayVec::<UntypedDescription, MAX_UNTYPEDS>::new();
+    let mut lost_bytes = 0;
     let of_devices = devices.iter().flat_map(|range| pieces(*range)).map(|piece| describe(piece, 1));
     for untyped in of_devices.chain(memory.pieces().map(|piece| describe(piece, 0))) {
         if chosen.is_full() {
             let of_memory = chosen.iter().enumerate().filter(|(_, other)| other.is_device == 0);
             let smallest = of_memory.map(|(index, other)| (other.size_bits, index)).min();
             match smallest {
-                Some((size_bits, index)) if size_bits < untyped.size_bits => drop(chosen.remove(index)),
-                _ => continue,
+                Some((size_bits, index)) if size_bits < untyped.size_bits => {
+                    chosen.remove(index);
+                    lost_bytes += 1 << size_bits;
+                }
+                _ => {
+                    lost_bytes += 1 << untyped.size_bits;
+                    continue;
+                }
             }
         }
         chosen.push(untyped);
     }
-    chosen
+    (chosen, lost_bytes)
 }
 
 /// Root's slots from the next empty one on.

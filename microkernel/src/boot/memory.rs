@@ -26,15 +26,41 @@ pub struct Range {
     pub end: u64,
 }
 
+/// Start of the last page of all addresses.
+const LAST_PAGE: u64 = !(PAGE_BYTES - 1);
+
 impl Range {
+    /// The range of `bytes` from `start`, cut at the end of all addresses.
+    pub const fn sized(start: u64, bytes: u64) -> Self {
+        Self { start, end: start.saturating_add(bytes) }
+    }
+
+    /// Whether the ranges share a byte.
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
+    /// The whole pages inside the range.
+    pub const fn inner_pages(self) -> Self {
+        Self { start: page_from(self.start), end: self.end & !(PAGE_BYTES - 1) }
+    }
+
     /// The whole pages that the range touches.
     pub const fn outer_pages(self) -> Self {
-        Self { start: self.start & !(PAGE_BYTES - 1), end: self.end.next_multiple_of(PAGE_BYTES) }
+        Self { start: self.start & !(PAGE_BYTES - 1), end: page_from(self.end) }
     }
 
     /// The bytes in it.
     pub const fn bytes(self) -> u64 {
         self.end.saturating_sub(self.start)
+    }
+}
+
+/// The first page boundary from an address on; behind the last one, that.
+const fn page_from(address: u64) -> u64 {
+    match address.checked_next_multiple_of(PAGE_BYTES) {
+        Some(page) => page,
+        None => LAST_PAGE,
     }
 }
 

@@ -22,7 +22,7 @@ use microkernel::syscall::invoke::invoke;
 
 use super::archive::{CONSTANTS, DATA, DATA_FILE, DATA_MEMORY, ENTRY, PAGE, TEXT, archive, byte};
 
-const MEMORY: u64 = 4 << 20;
+const MEMORY: u64 = 8 << 20;
 /// Where the archive lies: the first eight pages.
 const ARCHIVE: Range = Range { start: MEMORY_BASE, end: MEMORY_BASE + 8 * PAGE };
 /// Where the initial files lie, whose ends are in the middle of pages.
@@ -192,7 +192,9 @@ fn account_for(mut all: Vec<Stretch>) -> Result<(), String> {
 
 #[test]
 fn no_byte_is_lost_and_none_is_given_twice() {
-    let all = stretches(&booted());
+    let booted = booted();
+    assert_eq!(booted.info().lost_bytes, 0);
+    let all = stretches(&booted);
     account_for(all.clone()).unwrap();
     // Planted: something is missing, is there twice, or reaches into its neighbour.
     for index in 0..all.len() {
@@ -206,6 +208,26 @@ fn no_byte_is_lost_and_none_is_given_twice() {
         longer[index].1 *= 2;
         assert!(account_for(longer).is_err());
     }
+}
+
+#[test]
+fn what_is_in_too_many_pieces_is_counted() {
+    // Fifty ranges of four pages, each of which is three pieces, beside the room that the boot itself needs.
+    let scattered = (0..50).map(|number| {
+        let start = MEMORY_BASE + (257 + 4 * number) * PAGE;
+        Range { start, end: start + 4 * PAGE }
+    });
+    let near = Range { end: MEMORY_BASE + 257 * PAGE, ..FREE[1] };
+    let free: Vec<Range> = [FREE[0], near].into_iter().chain(scattered).collect();
+    let booted = start(&free, DATA).unwrap();
+    let info = booted.info();
+    assert_eq!(info.untyped_slots.end - info.untyped_slots.start, 128);
+    let used: u64 = stretches(&booted).iter().map(|(_, bytes, _)| bytes).sum();
+    assert_ne!(info.lost_bytes, 0);
+    assert_eq!(used + info.lost_bytes, free.iter().map(|range| range.bytes()).sum::<u64>());
+    let of_memory = info.untypeds.iter().filter(|untyped| untyped.is_device == 0);
+    let smallest = of_memory.map(|untyped| untyped.size_bits).min().unwrap();
+    assert!(info.lost_bytes < 50 << smallest, "the smallest pieces were left out");
 }
 
 #[test]

@@ -125,6 +125,10 @@ impl Root {
             // There is room: a description has no more servers.
             let _ = self.servers.push(None);
         }
+        let lost = self.builder.boot.info.lost_bytes;
+        if lost != 0 {
+            self.report.log(format_args!("{lost} bytes of memory are in pieces too many to be used"));
+        }
         let ordinary = description.servers().zip(0..).filter(|(server, _)| server.host.is_none());
         let hosts = description.servers().zip(0..).filter(|(server, _)| server.host.is_some());
         for (server, index) in ordinary.chain(hosts) {

@@ -12,11 +12,10 @@ use abi::boot_archive::{BOOT_IMAGE_MAGIC, BootImageHeader};
 use arrayvec::ArrayVec;
 
 use super::boot::image;
-use super::machine_description::{
-    COMMAND_LINE_BYTES, DescriptionError, MachineDescription, MemoryRange, Reserved,
-};
+use super::machine_description::{COMMAND_LINE_BYTES, DescriptionError, MachineDescription, Reserved};
 use super::{cpu, window};
 use crate::address::PhysAddr;
+use crate::boot::memory::Range;
 
 /// The header that the image tool patches in the kernel's file. Read volatile: see [`boot_image`].
 #[used]
@@ -36,7 +35,7 @@ pub struct Handover {
 #[derive(Clone, Copy, Debug)]
 pub struct ArchivePlace {
     /// Its physical range.
-    pub range: MemoryRange,
+    pub range: Range,
     /// Its bytes: read-only for everybody for as long as the machine runs.
     pub bytes: &'static [u8],
 }
@@ -74,7 +73,7 @@ const DEVICE_TREE_MAGIC: u32 = 0xd00d_feed;
 const LARGEST_DEVICE_TREE: u32 = 4 << 20;
 
 /// What QEMU keeps for boot information and device tree.
-const FIRMWARE_MEMORY: MemoryRange = MemoryRange { start: 0, end: 2 << 20 };
+const FIRMWARE_MEMORY: Range = Range { start: 0, end: 2 << 20 };
 
 /// Describes the machine from what it handed over.
 ///
@@ -89,7 +88,7 @@ pub fn describe(handover: Handover) -> Result<MachineDescription, DescriptionErr
     description.counter_frequency_hz = cpu::counter_frequency_hz();
     description.physical_address_bits = cpu::physical_address_bits();
     description.command_line = command_line(handover.command_line);
-    description.initial_files = tables.initial_files.filter(|range| range.size() > 0);
+    description.initial_files = tables.initial_files.filter(|range| range.bytes() > 0);
 
     description.reserve(Reserved::Firmware, FIRMWARE_MEMORY)?;
     description.reserve(Reserved::Firmware, tree_range)?;
@@ -108,8 +107,8 @@ pub fn describe(handover: Handover) -> Result<MachineDescription, DescriptionErr
 pub fn boot_archive() -> Option<ArchivePlace> {
     let place = boot_image().archive()?;
     let base = image_range().start;
-    let range = MemoryRange { start: base + place.start, end: base + place.end };
-    let length = usize::try_from(range.size()).ok()?;
+    let range = Range { start: base + place.start, end: base + place.end };
+    let length = usize::try_from(range.bytes()).ok()?;
     // SAFETY: the loader put the archive there with the image, the range is reserved in the description
     // of memory, and it is mapped read-only wherever it is mapped: the bytes never change.
     let bytes = unsafe { core::slice::from_raw_parts(pointer(range.start), length) };
@@ -125,17 +124,17 @@ fn boot_image() -> BootImageHeader {
 }
 
 /// Physical range of the kernel's image.
-fn image_range() -> MemoryRange {
+fn image_range() -> Range {
     let image = image();
     let physical = |address: usize| window::physical_address(core::ptr::without_provenance::<u8>(address)).0;
-    MemoryRange { start: physical(image.start), end: physical(image.end) }
+    Range { start: physical(image.start), end: physical(image.end) }
 }
 
 /// What the configuration tables lead to.
 #[derive(Default)]
 struct Tables {
     device_tree: Option<u64>,
-    initial_files: Option<MemoryRange>,
+    initial_files: Option<Range>,
 }
 
 /// Walks the EFI configuration tables; without a system table, none are found.
@@ -155,7 +154,7 @@ fn find_tables(system_table: u64) -> Tables {
             DEVICE_TREE_TABLE => found.device_tree = Some(place),
             INITIAL_FILES_TABLE => {
                 let (start, size) = (read::<u64>(place), read::<u64>(place + 8));
-                found.initial_files = Some(MemoryRange::sized(start, size));
+                found.initial_files = Some(Range::sized(start, size));
             }
             _ => {}
         }
@@ -164,7 +163,7 @@ fn find_tables(system_table: u64) -> Tables {
 }
 
 /// The device tree at `place`, if one is there.
-fn device_tree(place: u64) -> Option<(MemoryRange, &'static [u8])> {
+fn device_tree(place: u64) -> Option<(Range, &'static [u8])> {
     let [magic, size] = [read::<u32>(place), read::<u32>(place + 4)].map(u32::from_be);
     if magic != DEVICE_TREE_MAGIC || size > LARGEST_DEVICE_TREE {
         return None;
@@ -173,7 +172,7 @@ fn device_tree(place: u64) -> Option<(MemoryRange, &'static [u8])> {
     // SAFETY: the magic number says that a device tree of this size is there, in memory that nobody
     // writes before it has been reserved or given away, and the kernel keeps no reference.
     let blob = unsafe { core::slice::from_raw_parts(pointer(place), length) };
-    Some((MemoryRange::sized(place, u64::from(size)), blob))
+    Some((Range::sized(place, u64::from(size)), blob))
 }
 
 /// Copies the command line.

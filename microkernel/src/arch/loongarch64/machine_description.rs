@@ -9,11 +9,7 @@ use arrayvec::{ArrayVec, CapacityError};
 use dtoolkit::fdt::Fdt;
 use dtoolkit::{Node, Property};
 
-/// Bytes of a page (C-40), to which free memory is rounded.
-const PAGE_BYTES: u64 = 16 * 1024;
-
-/// Start of the address space's last page.
-const LAST_PAGE: u64 = !(PAGE_BYTES - 1);
+use crate::boot::memory::Range;
 
 /// Most ranges of memory, and most reserved ones.
 pub const MOST_RANGES: usize = 16;
@@ -29,53 +25,6 @@ pub const SEED_BYTES: usize = 64;
 
 /// Longest command line that is kept (QEMU's limit).
 pub const COMMAND_LINE_BYTES: usize = 512;
-
-/// A half-open range of physical addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryRange {
-    /// First byte.
-    pub start: u64,
-    /// One past the last byte; at least `start`.
-    pub end: u64,
-}
-
-impl MemoryRange {
-    /// The range of `size` bytes from `start`, cut at the end of the address space.
-    #[must_use]
-    pub const fn sized(start: u64, size: u64) -> Self {
-        Self { start, end: start.saturating_add(size) }
-    }
-
-    /// Bytes in the range.
-    #[must_use]
-    pub const fn size(self) -> u64 {
-        self.end.saturating_sub(self.start)
-    }
-
-    /// Whether the ranges share a byte.
-    #[must_use]
-    pub const fn overlaps(self, other: Self) -> bool {
-        self.start < other.end && other.start < self.end
-    }
-
-    /// The whole pages inside the range.
-    const fn inner_pages(self) -> Self {
-        let start = match self.start.checked_next_multiple_of(PAGE_BYTES) {
-            Some(start) => start,
-            None => LAST_PAGE,
-        };
-        Self { start, end: self.end & !(PAGE_BYTES - 1) }
-    }
-
-    /// The whole pages that the range touches.
-    const fn outer_pages(self) -> Self {
-        let end = match self.end.checked_next_multiple_of(PAGE_BYTES) {
-            Some(end) => end,
-            None => LAST_PAGE,
-        };
-        Self { start: self.start & !(PAGE_BYTES - 1), end }
-    }
-}
 
 /// What a reserved range holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,15 +43,15 @@ pub enum Reserved {
 #[derive(Clone, Debug, Default)]
 pub struct MachineDescription {
     /// Memory, ascending.
-    pub memory: ArrayVec<MemoryRange, MOST_RANGES>,
+    pub memory: ArrayVec<Range, MOST_RANGES>,
     /// What of it is taken, and by what.
-    pub reserved: ArrayVec<(Reserved, MemoryRange), MOST_RANGES>,
+    pub reserved: ArrayVec<(Reserved, Range), MOST_RANGES>,
     /// Cores, ascending, by the number that interrupts are routed by.
     pub cores: ArrayVec<u32, MOST_CORES>,
     /// The firmware's random seed; empty where there is none.
     pub seed: ArrayVec<u8, SEED_BYTES>,
     /// Where the initial files are.
-    pub initial_files: Option<MemoryRange>,
+    pub initial_files: Option<Range>,
     /// The command line.
     pub command_line: ArrayVec<u8, COMMAND_LINE_BYTES>,
     /// Rate of the stable counter.
@@ -162,7 +111,7 @@ impl MachineDescription {
     /// # Errors
     ///
     /// [`DescriptionError::TooManyRanges`].
-    pub fn reserve(&mut self, what: Reserved, range: MemoryRange) -> Result<(), DescriptionError> {
+    pub fn reserve(&mut self, what: Reserved, range: Range) -> Result<(), DescriptionError> {
         Ok(self.reserved.try_push((what, range))?)
     }
 
@@ -171,14 +120,14 @@ impl MachineDescription {
     /// # Errors
     ///
     /// [`DescriptionError::TooManyRanges`].
-    pub fn free_memory(&self) -> Result<ArrayVec<MemoryRange, MOST_FREE_RANGES>, DescriptionError> {
-        let mut free = ArrayVec::<MemoryRange, MOST_FREE_RANGES>::new();
+    pub fn free_memory(&self) -> Result<ArrayVec<Range, MOST_FREE_RANGES>, DescriptionError> {
+        let mut free = ArrayVec::<Range, MOST_FREE_RANGES>::new();
         for &range in &self.memory {
             free.try_push(range.inner_pages())?;
         }
         for &(_, taken) in &self.reserved {
             let taken = taken.outer_pages();
-            let mut rest = ArrayVec::<MemoryRange, MOST_FREE_RANGES>::new();
+            let mut rest = ArrayVec::<Range, MOST_FREE_RANGES>::new();
             for range in free {
                 for part in without(range, taken) {
                     rest.try_push(part)?;
@@ -186,7 +135,7 @@ impl MachineDescription {
             }
             free = rest;
         }
-        free.retain(|range| range.size() > 0);
+        free.retain(|range| range.bytes() > 0);
         Ok(free)
     }
 
@@ -195,7 +144,7 @@ impl MachineDescription {
         for range in ranges.into_iter().flatten() {
             let start = range.address::<u64>().map_err(|_| DescriptionError::BadDeviceTree)?;
             let size = range.size::<u64>().map_err(|_| DescriptionError::BadDeviceTree)?;
-            self.memory.try_push(MemoryRange::sized(start, size))?;
+            self.memory.try_push(Range::sized(start, size))?;
         }
         Ok(())
     }
@@ -215,10 +164,10 @@ impl MachineDescription {
 }
 
 /// What remains of `range` without `taken`: nothing, one part or two; an empty range is one part.
-fn without(range: MemoryRange, taken: MemoryRange) -> impl Iterator<Item = MemoryRange> {
+fn without(range: Range, taken: Range) -> impl Iterator<Item = Range> {
     let apart = !range.overlaps(taken);
-    let before = MemoryRange { start: range.start, end: range.end.min(taken.start) };
-    let after = MemoryRange { start: range.start.max(taken.end), end: range.end };
+    let before = Range { start: range.start, end: range.end.min(taken.start) };
+    let after = Range { start: range.start.max(taken.end), end: range.end };
     let parts = if apart { [Some(range), None] } else { [Some(before), Some(after)] };
     parts.into_iter().flatten().filter(move |part| apart || part.start < part.end)
 }
@@ -230,7 +179,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn machine(memory: &[(u64, u64)], reserved: &[(u64, u64)]) -> MachineDescription {
-        let range = |&(start, end): &(u64, u64)| MemoryRange { start, end };
+        let range = |&(start, end): &(u64, u64)| Range { start, end };
         MachineDescription {
             memory: memory.iter().map(range).collect(),
             reserved: reserved.iter().map(|pair| (Reserved::Kernel, range(pair))).collect(),
@@ -274,7 +223,7 @@ mod tests {
     #[test]
     fn ranges_at_the_end_of_the_address_space_do_not_wrap() {
         assert_eq!(free(&[(u64::MAX - 5, u64::MAX)], &[]), []);
-        assert_eq!(MemoryRange::sized(u64::MAX - 5, 100).end, u64::MAX);
+        assert_eq!(Range::sized(u64::MAX - 5, 100).end, u64::MAX);
     }
 
     #[test]

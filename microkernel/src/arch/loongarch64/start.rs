@@ -7,12 +7,11 @@
 
 use abi::boot_archive::{ArchiveError, BootArchive};
 use abi::boot_info::SelfTests;
-use arrayvec::ArrayVec;
 
 use super::boot::boot_stack;
 use super::firmware::{self, Handover};
 use super::machine::LoongArch64;
-use super::machine_description::{DescriptionError, MachineDescription, MemoryRange};
+use super::machine_description::{DescriptionError, MachineDescription};
 use super::trap::{self, BoardKernel};
 use super::window::pointer;
 use crate::address::PhysAddr;
@@ -74,9 +73,7 @@ pub unsafe fn start(
     let description = firmware::describe(handover)?;
     let place = firmware::boot_archive().ok_or(StartError::NoArchive)?;
     let archive = BootArchive::parse(place.bytes).map_err(StartError::Archive)?;
-    let free: ArrayVec<Range, 64> =
-        description.free_memory()?.iter().map(|range| (*range).into()).take(64).collect();
-    let mut memory = BootMemory::new(&free)?;
+    let mut memory = BootMemory::new(&description.free_memory()?)?;
     // SAFETY: once, as the caller says; interrupts stay off until root's first instruction.
     let machine = unsafe { LoongArch64::take() };
     let own = boot::own_memory(&machine, &mut memory)?;
@@ -105,22 +102,16 @@ fn place_kernel(memory: &mut BootMemory) -> Result<*mut BoardKernel, BootError> 
 fn root_description<'a>(
     machine: &'a MachineDescription,
     archive: BootArchive<'a>,
-    place: MemoryRange,
+    place: Range,
     self_tests: SelfTests,
 ) -> Description<'a> {
     Description {
         devices: &DEVICES,
         archive_start: PhysAddr(place.start),
         archive,
-        initrd: machine.initial_files.map(Range::from),
+        initrd: machine.initial_files,
         rng_seed: &machine.seed,
         cores: machine.cores.len() as u64,
         self_tests,
-    }
-}
-
-impl From<MemoryRange> for Range {
-    fn from(range: MemoryRange) -> Self {
-        Self { start: range.start, end: range.end }
     }
 }
