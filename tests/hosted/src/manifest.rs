@@ -77,6 +77,19 @@ pub struct Test {
     pub on: Systems,
     /// What is right, for a test that does not run on Linux.
     pub expected: Option<Expected>,
+    /// What the emulator may do of it.
+    pub emulator: EmulatorMay,
+}
+
+/// What an emulator is known to do of a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmulatorMay {
+    /// Run it.
+    #[default]
+    Run,
+    /// Loop for ever itself, whatever the guest does: then the test is skipped.
+    Loop,
 }
 
 /// The systems that a test means something on.
@@ -225,6 +238,9 @@ struct TestEntry {
     cases: Option<Vec<String>>,
     step: Option<String>,
     expected: Option<Expected>,
+    #[serde(default)]
+    emulator_may: EmulatorMay,
+    time_limit_s: Option<u64>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -294,11 +310,12 @@ impl Entry {
             },
             together: test.together.into_iter().map(call).collect(),
             input: test.input.repeat(test.times.unwrap_or(1)).into_bytes(),
-            time_limit: Duration::from_secs(self.time_limit_s.unwrap_or(TIME_LIMIT_S)),
+            time_limit: Duration::from_secs(test.time_limit_s.or(self.time_limit_s).unwrap_or(TIME_LIMIT_S)),
             step: test.step.unwrap_or_else(|| self.step.clone()),
             cases: test.cases.unwrap_or_else(|| self.cases.clone()),
             on: self.on,
             expected: test.expected,
+            emulator: test.emulator_may,
         }
     }
 }

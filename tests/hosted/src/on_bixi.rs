@@ -10,13 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 
 use initrd::job::{self, Program, Strace};
 use initrd::tree::{Node, Tree, permissions};
-use linux::{End, Outcome};
-use machine::{Emulator, Machine};
+use linux::Outcome;
+use machine::{Answers, Emulator, Machine};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use crate::ENVIRONMENT;
 use crate::build::{Content, GuestFile};
-use crate::manifest::{Call, Manifest, Test};
+use crate::manifest::{Call, EmulatorMay, Manifest, Test};
 
 /// What a test did on Bixi.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,20 @@ pub struct OnBixi {
     pub outcome: Outcome,
     /// How the boot ended, and its log's end, if that ended with the test.
     pub boot: Option<String>,
+    /// Whether the emulator still answered then.
+    pub emulator: Answers,
+}
+
+impl OnBixi {
+    /// Returns why this says nothing of Bixi, if the test did not come to its end for the emulator's sake.
+    ///
+    /// QEMU loops for ever when a program jumps into a page that is the host's: it reads the instruction again for
+    /// which it has just raised an exception. No guest can do anything about that.
+    #[must_use]
+    pub fn skipped(&self, test: &Test) -> Option<&'static str> {
+        let loops = test.emulator == EmulatorMay::Loop && self.emulator == Answers::No;
+        loops.then_some("QEMU does not come back from a jump into a page of the host's")
+    }
 }
 
 /// A machine that hosts programs.
@@ -122,12 +136,4 @@ fn tree(files: &[GuestFile]) -> Result<Tree> {
         tree.put(&file.place, node)?;
     }
     Ok(tree)
-}
-
-impl OnBixi {
-    /// A test that ended with its boot.
-    fn with_its_boot(output: &[u8], errors: &[u8], end: End, boot: String) -> Self {
-        let outcome = Outcome { output: output.to_vec(), errors: errors.to_vec(), end };
-        Self { outcome, boot: Some(boot) }
-    }
 }

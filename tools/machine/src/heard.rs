@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use abi::control::Record;
 
+use crate::guest::Answers;
 use crate::lines::Line;
 use crate::run::Run;
 use crate::verdict::{Ended, judge};
@@ -135,11 +136,11 @@ impl HeardSoFar {
         self.input_ready
     }
 
-    pub(crate) fn into_run(mut self, ended: &Ended) -> Run {
+    pub(crate) fn into_run(mut self, ended: &Ended, emulator: Answers) -> Run {
         let log = String::from_utf8_lossy(&self.log).into_owned();
         self.control.push_str(&String::from_utf8_lossy(&self.partial));
         let verdict = judge(ended, &self.control, &log);
-        Run { verdict, log, output: self.output, errors: self.errors, control: self.control }
+        Run { verdict, log, output: self.output, errors: self.errors, control: self.control, emulator }
     }
 }
 
@@ -180,7 +181,7 @@ mod tests {
         assert!(heard.take(Line::Output, b"much", &mut told).is_continue());
         assert!(heard.take(Line::Control, b"1\nexit code=0\nexit code=1\n", &mut told).is_break());
         assert!(heard.has_exit_record());
-        let run = heard.into_run(&Ended::GivenUp);
+        let run = heard.into_run(&Ended::GivenUp, Answers::Yes);
         assert_eq!(run.control, "input-ready\nnonsense\nbench name=x n=1\nexit code=0\n");
         assert_eq!(run.output, b"");
     }

@@ -10,6 +10,7 @@
 
 mod emulator;
 mod fit;
+mod guest;
 mod heard;
 mod input;
 mod lines;
@@ -19,6 +20,7 @@ mod verdict;
 
 pub use emulator::{Emulator, EmulatorError};
 pub use fit::FitError;
+pub use guest::Answers;
 pub use heard::{Keep, Listener};
 pub use input::{Ender, Happened, Keyboard, Source};
 pub use lines::Line;

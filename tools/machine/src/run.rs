@@ -1,10 +1,7 @@
 //! Owns one run from start to end.
 
-use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use abi::control::Record;
@@ -13,6 +10,7 @@ use thiserror::Error;
 
 use crate::emulator::Emulator;
 use crate::fit::{self, FitError};
+use crate::guest::{Answers, Guest, POWER_OFF_TIMEOUT};
 use crate::heard::{HeardSoFar, Listener, Watcher};
 use crate::input::{self, Keyboard, Plain, Source};
 use crate::lines::{Heard, Line, Listeners};
@@ -21,9 +19,6 @@ use crate::verdict::{Ended, Verdict};
 
 /// How long the emulator may take to connect its lines.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// How long the guest may take from its exit record to the power being off.
-const POWER_OFF_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a run did not take place.
 #[derive(Debug, Error, Diagnostic)]
@@ -74,6 +69,8 @@ pub struct Run {
     pub errors: Vec<u8>,
     /// The control line.
     pub control: String,
+    /// Whether the emulator still answered when it was stopped.
+    pub emulator: Answers,
 }
 
 impl Run {
@@ -151,16 +148,10 @@ impl Machine {
                 }
                 Ended::ByItself(status, printed)
             }
-            LinesEnded::TimedOut => {
-                guest.stop();
-                Ended::Stopped(started.elapsed())
-            }
-            LinesEnded::GivenUp => {
-                guest.stop();
-                Ended::GivenUp
-            }
+            LinesEnded::TimedOut => Ended::Stopped(started.elapsed()),
+            LinesEnded::GivenUp => Ended::GivenUp,
         };
-        Ok(heard.into_run(&ended))
+        Ok(heard.into_run(&ended, guest.stop()))
     }
 }
 
@@ -230,67 +221,5 @@ impl Ears {
             Some(deadline) => self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())),
             None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
         }
-    }
-}
-
-/// The emulator's process; it does not outlive this value.
-#[derive(Debug)]
-struct Guest {
-    process: Child,
-    messages: Option<JoinHandle<String>>,
-}
-
-impl Guest {
-    fn start(machine: &Machine, emulator: &Emulator, folder: &Path) -> Result<Self, RunError> {
-        let start_error =
-            |source| RunError::Start { program: emulator.program.display().to_string(), source };
-        let mut process = Command::new(&emulator.program)
-            .args(machine.arguments(emulator, folder))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(start_error)?;
-        let messages = process.stderr.take().map(|mut stream| {
-            std::thread::spawn(move || {
-                let mut bytes = Vec::new();
-                // What was read before an error is all there is to show.
-                let _ = stream.read_to_end(&mut bytes);
-                String::from_utf8_lossy(&bytes).into_owned()
-            })
-        });
-        Ok(Self { process, messages })
-    }
-
-    fn has_ended(&mut self) -> bool {
-        !matches!(self.process.try_wait(), Ok(None))
-    }
-
-    /// Waits for the end of a process that has closed its lines; one that lingers is stopped.
-    fn wait(&mut self) -> std::process::ExitStatus {
-        let deadline = Instant::now() + POWER_OFF_TIMEOUT;
-        while !self.has_ended() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        self.stop();
-        self.process.wait().unwrap_or_default()
-    }
-
-    /// Stops the process, which may not listen to milder signals. Does nothing to one that has ended.
-    fn stop(&mut self) {
-        // Both fail only for a process that is gone already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-
-    /// Returns what the emulator itself printed, once it has ended.
-    fn messages(&mut self) -> String {
-        self.messages.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.stop();
     }
 }

@@ -215,6 +215,7 @@ mod tests {
             output: vec![],
             errors: vec![],
             control: control.into(),
+            emulator: machine::Answers::Yes,
         }
     }
 

@@ -19,7 +19,7 @@ use packages::shell::{Shell, Verbosity};
 
 use crate::boot;
 use crate::build::{Programs, named_image};
-use crate::test::Tally;
+use crate::test::{Tally, tally_up};
 use crate::workspace::Workspace;
 
 /// The image that programs run on.
@@ -113,7 +113,11 @@ pub(crate) fn run(
         tally.section(&format!("{} tests on Debian's Linux {}", hosted.tests.len(), oracle.version()));
         let outcomes = on_linux::run(&oracle, &manifest, &hosted.files, &hosted.tests)?;
         for (test, outcome) in hosted.tests.iter().zip(&outcomes) {
-            tell(shell, &mut tally, test, recorded.differs(&test.name, outcome), outcome);
+            match recorded.differs(&test.name, outcome) {
+                None => tally.pass(&test.name),
+                Some(differs) => tally.fail(&test.name, &differs),
+            }
+            show(shell, outcome);
         }
         if arguments.record {
             return record(&mut recorded, &hosted, &oracle, &outcomes);
@@ -129,7 +133,8 @@ pub(crate) fn run(
         let programs = Programs::build(shell, workspace)?;
         tally.section(&format!("{} tests on Bixi", hosted.tests.len()));
         hosted.on_bixi(shell, workspace, &programs, |test, done| {
-            tell(shell, &mut tally, test, differs(&recorded, test, done), &done.outcome);
+            tally_up(&mut tally, &test.name, test, differs(&recorded, test, done), done);
+            show(shell, &done.outcome);
         })?;
     }
     Ok(tally.finish())
@@ -163,12 +168,8 @@ fn record(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Counts a test, and shows all that it wrote to a user who wants to see it.
-fn tell(shell: &Shell, tally: &mut Tally, test: &Test, differs: Option<String>, outcome: &Outcome) {
-    match differs {
-        None => tally.pass(&test.name),
-        Some(differs) => tally.fail(&test.name, &differs),
-    }
+/// Shows all that a program wrote, and how it ended, to a user who wants to see it.
+fn show(shell: &Shell, outcome: &Outcome) {
     if shell.verbosity() == Verbosity::Verbose {
         for stream in [&outcome.output, &outcome.errors] {
             print!("{}", String::from_utf8_lossy(stream));

@@ -22,6 +22,7 @@ use packages::shell::Shell;
 
 use crate::build::Programs;
 use crate::workspace::Workspace;
+pub(crate) use hosted::tally_up;
 pub(crate) use tally::Tally;
 
 /// What to test.

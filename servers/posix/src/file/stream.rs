@@ -24,12 +24,11 @@ pub(super) fn read_input<H: Host>(server: &mut Server<H>, pieces: &Pieces) -> Re
                 Input::Empty | Input::End => return Ok(Some(done)),
             };
             let part = part.get(..read).unwrap_or_default();
-            // What did not reach the program stays in the ring.
-            let written = server.view()?.write_bytes(part, piece);
-            server.host.take_input(written.map_or_else(|short| short.done, |()| read));
-            if let Err(short) = written {
-                return so_far(done + short.done as u64).map(Some);
+            // As from a pipe of Linux's: what does not reach the program whole stays, and counts for nothing.
+            if server.view()?.write_bytes(part, piece).is_err() {
+                return so_far(done).map(Some);
             }
+            server.host.take_input(read);
             done += read as u64;
             piece = piece.after(read as u64);
         }

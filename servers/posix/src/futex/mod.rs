@@ -1,7 +1,7 @@
 //! Futexes: waiting for a word to change.
 //!
-//! A word is known by its page frame if the area is shared and the call is not private, else by its space and
-//! address. Waiters hang in 64 queues by a hash of that; all of this is plain calls on [`WaitQueues`].
+//! A word is known by its page frame if the area is shared and the call is not private, else by its space, address
+//! and scope: as on Linux, a private call and one that is not do not mean the same word of a private area. Waiters hang in 64 queues by a hash of that; all of this is plain calls on [`WaitQueues`].
 
 mod operation;
 
@@ -11,7 +11,7 @@ use crate::Errno;
 use crate::address::{PAGE_BYTES, Page};
 use crate::executor::wait::{QueueId, WaitQueues};
 use crate::host::Host;
-use crate::memory::area::Sharing;
+use crate::memory::area::{Protection, Sharing};
 use crate::memory::fault::Access;
 use crate::number::to_usize;
 use crate::process::SpaceKey;
@@ -42,6 +42,11 @@ pub enum Scope {
     Shared,
 }
 
+/// In a word's name: it is a private area's, and the call is not private.
+const ANYBODYS: u64 = 1 << 62;
+/// In a word's name: a page frame follows instead of a space.
+const FRAMES: u64 = 1 << 63;
+
 /// A word's name, the same for everybody who means the word.
 pub type Key = [u64; 2];
 
@@ -69,21 +74,23 @@ impl<H: Host> Server<H> {
         if !address.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
-        let private = [u64::from(space.number()), address];
+        let number = u64::from(space.number());
         if scope == Scope::Private {
-            return Ok(private);
+            return Ok([number, address]);
         }
         let page = Page::of(address);
         let mut view = self.view_of(space)?;
         let area = view.space.areas.find(page).ok_or(Errno::EFAULT)?;
         if area.sharing == Sharing::Private {
-            return Ok(private);
+            // What nobody can change is no futex.
+            let changes = area.protection.contains(Protection::WRITE);
+            return if changes { Ok([ANYBODYS | number, address]) } else { Err(Errno::EFAULT) };
         }
         if view.space.pages.get(page).is_none() {
             view.resolve(address, Access::Load).map_err(|_| Errno::EFAULT)?;
         }
         let frame = view.space.pages.get(page).ok_or(Errno::EFAULT)?;
-        Ok([1 << 63 | u64::from(frame.0), address % PAGE_BYTES])
+        Ok([FRAMES | u64::from(frame.0), address % PAGE_BYTES])
     }
 
     /// Wakes waiters of a word that anybody may share; returns how many.

@@ -200,7 +200,8 @@ impl<H: Host> View<'_, H> {
             .then_some(request.offset / PAGE_BYTES);
         if exact {
             if request.address > LOWER_HALF_END - pages * PAGE_BYTES {
-                return Err(Errno::ENOMEM);
+                // LoongArch's own check (arch_get_unmapped_area) comes before the one that says ENOMEM elsewhere.
+                return Err(Errno::EINVAL);
             }
             let start = Page::of(request.address);
             let off_colour = |offset: u64| !start.0.wrapping_sub(offset).is_multiple_of(COLOUR_PAGES);

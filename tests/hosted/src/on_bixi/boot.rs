@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use abi::control::Record;
 use linux::{End, Outcome};
-use machine::{Line, Listener, Run, Verdict};
+use machine::{Answers, Line, Listener, Run, Verdict};
 
 use super::OnBixi;
 
-/// How long Bixi may take to boot, and how much longer a busy computer may make each test.
-const SLACK: Duration = Duration::from_secs(30);
+/// How long Bixi may take to boot before a boot's first test.
+const BOOT: Duration = Duration::from_secs(30);
 
 /// How many lines of the log are shown of a boot that ended early.
 const LOG_LINES: usize = 30;
@@ -51,7 +51,8 @@ impl Follower {
 
     fn wait_for_next(&mut self) {
         let limit = self.plan.limits.get(self.whole_tests()).copied().unwrap_or_default();
-        self.deadline = Instant::now() + limit + SLACK;
+        let boot = if self.ended.is_empty() { BOOT } else { Duration::ZERO };
+        self.deadline = Instant::now() + limit + boot;
     }
 
     /// How many tests have come to their end.
@@ -78,18 +79,15 @@ impl Follower {
                 errors: part(&run.errors, errors, last.errors),
                 end: End::Exited(judged(group)),
             };
-            results.push(OnBixi { outcome, boot: None });
+            results.push(OnBixi { outcome, boot: None, emulator: Answers::Yes });
             (output, errors) = (last.output, last.errors);
         }
         if results.len() < self.plan.sizes.len() {
             let left = |bytes, from| <[u8]>::get(bytes, from..).unwrap_or_default();
             let (end, boot) = early_end(run);
-            results.push(OnBixi::with_its_boot(
-                left(&run.output, output),
-                left(&run.errors, errors),
-                end,
-                boot,
-            ));
+            let (output, errors) = (left(&run.output, output).to_vec(), left(&run.errors, errors).to_vec());
+            let outcome = Outcome { output, errors, end };
+            results.push(OnBixi { outcome, boot: Some(boot), emulator: run.emulator });
         }
         results
     }
@@ -161,6 +159,7 @@ mod tests {
             output: output.into(),
             errors: errors.into(),
             control: String::new(),
+            emulator: Answers::Yes,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Owns the hosted programs' tests on Bixi: each must do what is recorded of it on Linux.
 
 use hosted::manifest::{Manifest, Test};
+use hosted::on_bixi::OnBixi;
 use hosted::recorded::Recorded;
 use miette::Result;
 use packages::host::Host;
@@ -47,11 +48,19 @@ fn try_run(
     }
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
     let hosted = Hosted::provide(&loong64, workspace, &manifest, tests)?;
-    hosted.on_bixi(shell, workspace, programs, |test, done| match differs(&recorded, test, done) {
-        None => tally.pass(&name(test)),
-        Some(told) => tally.fail(&name(test), &told),
+    hosted.on_bixi(shell, workspace, programs, |test, done| {
+        tally_up(tally, &name(test), test, differs(&recorded, test, done), done);
     })?;
     Ok(())
+}
+
+/// Counts what a test did on Bixi.
+pub(crate) fn tally_up(tally: &mut Tally, name: &str, test: &Test, differs: Option<String>, done: &OnBixi) {
+    match (done.skipped(test), differs) {
+        (Some(reason), _) => tally.skip(name, reason),
+        (None, None) => tally.pass(name),
+        (None, Some(told)) => tally.fail(name, &told),
+    }
 }
 
 fn name(test: &Test) -> String {

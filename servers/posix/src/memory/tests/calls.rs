@@ -35,8 +35,8 @@ fn mmap_refuses_what_linux_refuses() {
         (0, page, RW, 0x23, Errno::EINVAL),
         (page + 1, page, RW, PRIVATE | FIXED, Errno::EINVAL),
         (page, page, RW, SHARED | FIXED, Errno::EINVAL),
-        (top, page, RW, PRIVATE | FIXED, Errno::ENOMEM),
-        (!(page - 1), page, RW, PRIVATE | FIXED, Errno::ENOMEM),
+        (top, page, RW, PRIVATE | FIXED, Errno::EINVAL),
+        (!(page - 1), page, RW, PRIVATE | FIXED, Errno::EINVAL),
         (0, 1 << 40, RW, PRIVATE, Errno::ENOMEM),
     ];
     for (address, bytes, protection, flags, error) in cases {
