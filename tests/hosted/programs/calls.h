@@ -32,6 +32,9 @@
 #define SYS_newfstatat 79
 #define SYS_fstat 80
 #endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
 
 /* READS_LIMIT is a time limit without which the call waits for ever. */
 enum use { VALUE, READS, READS_LIMIT, WRITES, BOTH };
@@ -70,7 +73,7 @@ static const stack_t no_stack = { NULL, SS_DISABLE, 0 };
 static const struct rlimit64_ { uint64_t now, most; } some_limit = { 1 << 20, ~0ul };
 static const struct pollfd some_poll = { 1, POLLOUT, 0 };
 static const struct itimerval no_timer;
-static const int64_t some_offset;
+static const int64_t some_offset, later_offset = 50;
 static const struct { uint32_t version; int process; } some_capabilities = { 0x20080522, 0 };
 static const uint32_t all_capabilities[6] = { ~0u, ~0u, 0, 0x1ff, 0x1ff, 0 };
 static const struct flock some_lock = { .l_type = F_WRLCK };
@@ -202,6 +205,9 @@ static const struct call calls[] = {
 	{ "fcntl_getlk", SYS_fcntl, "A3", { V(SOME_FILE), V(F_GETLK), B(some_lock) } },
 	{ "fadvise64", SYS_fadvise64, "A3", { V(SOME_FILE), V(0), V(0), V(0) } },
 	{ "close_range", SYS_close_range, "A3", { V(200), V(210), V(0) } },
+	{ "eventfd2", SYS_eventfd2, "A3", { V(0), V(0) } },
+	{ "copy_file_range", SYS_copy_file_range, "A3", { V(SOME_FILE), B(some_offset), V(SOME_FILE), B(later_offset), V(8), V(0) } },
+	{ "fchmodat2", SYS_fchmodat2, "A3", { V(AT_FDCWD), TEXT("/tmp/file"), V(0644), V(0) } },
 	{ "capget", SYS_capget, "A3", { B(some_capabilities), { WRITES, 24, 0 } } },
 	{ "capset", SYS_capset, "A3", { B(some_capabilities), R(all_capabilities) } },
 	{ "personality", SYS_personality, "A3", { V(0xffffffff) } },

@@ -78,10 +78,12 @@ pub fn files_of_tests(
     folder: &Path,
 ) -> Result<Vec<GuestFile>> {
     let calls = || tests.iter().flat_map(|test| std::iter::once(&test.call).chain(&test.together));
+    let called = || calls().filter_map(|call| manifest.program(&call.program));
+    let names = || called().flat_map(|program| std::iter::once(&program.name).chain(&program.needs));
     let is_package = |program: &Program| matches!(program.origin, Origin::Package { .. });
-    let with_packages = calls().any(|call| manifest.program(&call.program).is_some_and(is_package));
+    let with_packages = names().any(|name| manifest.program(name).is_some_and(is_package));
     let is_needed = |program: &&Program| {
-        with_packages && is_package(program) || calls().any(|call| call.program == program.name)
+        with_packages && is_package(program) || names().any(|name| *name == program.name)
     };
     let needed: Vec<&Program> = manifest.programs.iter().filter(is_needed).collect();
     let each = needed.iter().map(|program| files(loong64, compiler, program, folder));

@@ -26,6 +26,8 @@ pub struct Program {
     pub place: String,
     /// Further names for it, in its folder.
     pub links: Vec<String>,
+    /// Other programs that it starts.
+    pub needs: Vec<String>,
 }
 
 /// Where a program comes from.
@@ -153,6 +155,11 @@ impl Manifest {
 
     fn check(&self) -> Result<()> {
         let mut seen = BTreeSet::new();
+        for program in &self.programs {
+            if let Some(needed) = program.needs.iter().find(|needed| self.program(needed).is_none()) {
+                return Err(miette!("{:?} needs {needed:?}, which is no program", program.name));
+            }
+        }
         for test in &self.tests {
             if !seen.insert(&test.name) {
                 return Err(miette!("there are two tests {:?}", test.name));
@@ -196,6 +203,9 @@ struct Entry {
     /// Further names for it, in its folder.
     #[serde(default)]
     links: Vec<String>,
+    /// Other programs that it starts, by their names here.
+    #[serde(default)]
+    needs: Vec<String>,
     #[serde(default)]
     linking: LinkingName,
     #[serde(default)]
@@ -293,6 +303,7 @@ impl Entry {
                 },
             },
             links: self.links,
+            needs: self.needs,
             name: self.name,
         });
     }

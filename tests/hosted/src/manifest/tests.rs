@@ -65,6 +65,7 @@ fn a_mistake_is_told() {
     assert!(told(twice).contains("two tests \"a\""));
     let missing = "[[program]]\nname = \"a\"\ntest = [{ together = [[\"b\"]] }]\n";
     assert!(told(missing).contains("\"b\", which is no program"));
+    assert!(told("[[program]]\nname = \"a\"\nneeds = [\"b\"]\n").contains("\"a\" needs \"b\""));
     assert!(told("[[program]]\nname = \"a\"\nword = 1\n").contains("unknown field `word`"));
 }
 
