@@ -1,11 +1,18 @@
-/* raise_held(process, signal): kill, with 0x1111… in every vector register; then tells the unit's state: register 0,
+/* raise_held(process, signal): kill, with 0x1111… in every vector register, on a stack pointer that is a multiple of
+ * 64, so that every frame has the same layout, with a word of ones above it; then tells the unit's state: register 0,
  * conditions, control, 48 bytes in all. return_at(frame): rt_sigreturn with the stack pointer given. */
-	.globl	raise_held, return_at, unit_after
+	.globl	raise_held, return_at, unit_after, stop_here
 raise_held:
-	addi.d	$sp, $sp, -64
+	addi.d	$sp, $sp, -80
 	.irp	n, 24, 25, 26, 27, 28, 29, 30, 31
 	fst.d	$f\n, $sp, (\n - 24) * 8
 	.endr
+	st.d	$fp, $sp, 64
+	move	$fp, $sp
+	bstrins.d $sp, $zero, 5, 0
+	addi.d	$sp, $sp, -64
+	li.w	$t0, -1
+	st.d	$t0, $sp, 0
 	li.d	$t0, 0x1111111111111111
 	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 	xvreplgr2vr.d $xr\n, $t0
@@ -25,16 +32,19 @@ raise_held:
 	movfcsr2gr $t1, $fcsr0
 	st.w	$t1, $t0, 40
 	movgr2fcsr $fcsr0, $zero
+	move	$sp, $fp
 	.irp	n, 24, 25, 26, 27, 28, 29, 30, 31
 	fld.d	$f\n, $sp, (\n - 24) * 8
 	.endr
-	addi.d	$sp, $sp, 64
+	ld.d	$fp, $sp, 64
+	addi.d	$sp, $sp, 80
 	ret
 
 return_at:
 	move	$sp, $a0
 	li.w	$a7, 139
 	syscall	0
+stop_here:
 	break	0
 
 	.bss

@@ -4,6 +4,7 @@
 #include "forged.h"
 #include <sys/mman.h>
 
+extern char stop_here[];
 static void (*change)(ucontext_t *context, struct record *record);
 
 static void forge(int signal, siginfo_t *info, ucontext_t *context)
@@ -162,7 +163,7 @@ static void registers(void)
 	forged_pc = 1;
 	try("pc null", pc_null);
 	at_pc("pc 2", 2);
-	at_pc("pc between instructions", (uintptr_t)registers + 2);
+	at_pc("pc between instructions", (uintptr_t)stop_here + 2);
 	at_pc("pc data", (uintptr_t)page);
 	at_pc("pc hole", (uintptr_t)page + 32768);
 	at_pc("pc at the limit", 1ul << 47);

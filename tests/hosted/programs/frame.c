@@ -29,7 +29,7 @@ void handler(int signal, siginfo_t *info, ucontext_t *context)
 	if (count++ == 0) {
 		frame_place = (uintptr_t)info;
 		memcpy(entered, entry_registers, sizeof entered);
-		for (unsigned i = 0; i < 2560; i++)
+		for (unsigned i = 0; i < 1700; i++)
 			copied[i] = ((volatile unsigned char *)info)[i];
 	}
 }

@@ -125,14 +125,12 @@ impl<H: Host> Posix<H> {
     /// The acting thread cannot go on, or must not: chooses who does.
     pub fn schedule(&mut self) -> Next {
         self.drop_abandoned();
-        if let Some(server) = self.server() {
-            server.attention = Attention::Quiet;
-            if let Some(thread) = server.at_once.take()
-                && server.acting.is_some_and(|current| current.thread == thread)
-                && let Some(next) = server.entry_of(thread)
-            {
-                return next;
-            }
+        if let Some(server) = self.server()
+            && let Some(thread) = server.at_once.take()
+            && server.acting.is_some_and(|current| current.thread == thread)
+            && let Some(next) = server.entry_of(thread)
+        {
+            return next;
         }
         loop {
             if let Some(server) = self.server() {
@@ -278,6 +276,8 @@ impl<H: Host> Server<H> {
         }
         let record = self.threads.get_mut(thread)?;
         let next = Next::Enter(record.context, core::mem::replace(&mut record.exit, Exit::Minimal));
+        // Whatever was due has been seen to.
+        self.attention = Attention::Quiet;
         self.arm();
         Some(next)
     }

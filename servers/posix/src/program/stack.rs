@@ -19,8 +19,6 @@ use alloc::vec::Vec;
 const AT_ONCE: u64 = 128 << 10;
 /// Longest single string (MAX_ARG_STRLEN: 32 pages).
 const STRING_MOST: usize = 32 << 14;
-/// Signal frame bytes that a program must reckon with (asm/signal.h's MINSIGSTKSZ).
-const SIGNAL_STACK: u64 = 4096;
 const CLOCK_TICKS: u64 = 100;
 const HEADER_BYTES: u64 = 56;
 const PLATFORM: &[u8] = b"loongarch\0";
@@ -74,7 +72,6 @@ mod kind {
     pub(super) const HWCAP2: u64 = 26;
     pub(super) const EXECFN: u64 = 31;
     pub(super) const SYSINFO_EHDR: u64 = 33;
-    pub(super) const MINSIGSTKSZ: u64 = 51;
 }
 
 impl Strings {
@@ -147,12 +144,11 @@ impl<H: Host> View<'_, H> {
     }
 }
 
-fn auxiliary(facts: &Facts<'_>, layout: &Layout, path: u64, platform: u64, random: u64) -> [(u64, u64); 21] {
+fn auxiliary(facts: &Facts<'_>, layout: &Layout, path: u64, platform: u64, random: u64) -> [(u64, u64); 20] {
     let Credentials { user, group, .. } = facts.credentials;
     let secure = user.real != user.effective || group.real != group.effective;
     [
         (kind::SYSINFO_EHDR, layout.vdso.address()),
-        (kind::MINSIGSTKSZ, SIGNAL_STACK),
         (kind::HWCAP, facts.capabilities),
         (kind::PAGESZ, PAGE_BYTES),
         (kind::CLKTCK, CLOCK_TICKS),

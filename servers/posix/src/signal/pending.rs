@@ -48,7 +48,8 @@ impl Pending {
         info.unwrap_or(Info::user(signal, code::SI_USER, 0, 0))
     }
 
-    /// The signal that goes first of those that `mask` leaves: a fault's that the kernel sent, then the lowest.
+    /// The signal that goes first of those that `mask` leaves: a fault's that the kernel sent, then one of those
+    /// that faults have whoever sent it, then the lowest.
     pub fn next(&self, mask: u64) -> Option<Signal> {
         let open = self.set & !mask;
         if open & SYNCHRONOUS != 0 {
@@ -56,9 +57,8 @@ impl Pending {
                 info.signal().is_some_and(|signal| signal.bit() & open & SYNCHRONOUS != 0)
                     && info.code() > code::SI_USER
             };
-            if let Some(signal) = self.queue.iter().find(fault).and_then(Info::signal) {
-                return Some(signal);
-            }
+            let sent = self.queue.iter().find(fault).and_then(Info::signal);
+            return sent.or_else(|| Signal::lowest(open & SYNCHRONOUS));
         }
         Signal::lowest(open)
     }

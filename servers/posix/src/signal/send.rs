@@ -142,6 +142,10 @@ impl<H: Host> Server<H> {
     }
 
     fn takes(&self, thread: ThreadId, signal: Signal) -> bool {
+        if signal != Signal::SIGKILL && self.is_stopped(thread) {
+            // What is stopped hears of it when it goes on.
+            return false;
+        }
         let open = |record: &Thread| !record.mask | record.signals.awaited | NEVER;
         self.threads.get(thread).is_some_and(|record| open(record) & signal.bit() != 0)
     }

@@ -13,8 +13,9 @@
 use super::copy::Remaining;
 use abi::context::Width;
 
-/// Bits of FCSR0 that a program may set: enables 4:0, rounding 9:8, flags 20:16, cause 28:24. TM (bit 6) is not one.
-const FCSR_MASK: u64 = 0x1f1f_031f;
+/// FCSR0's TM, which a program has only through binary translation's unit. What else the machine has not, it drops
+/// itself, or keeps as Linux on it does.
+const TRANSLATION_MODE: u32 = 6;
 /// Where FCSR0's cause begins; its bits stand in the order of the enables.
 const CAUSE_SHIFT: u32 = 24;
 /// How many enables and causes there are.
@@ -88,9 +89,7 @@ core::arch::global_asm!(
     "bstrpick.d $t1, $t0, 8 * \\number, 8 * \\number",
     "movgr2cf $fcc\\number, $t1",
     ".endr",
-    "lu12i.w $t0, {mask} >> 12",
-    "ori $t0, $t0, {mask} & 0xfff",
-    "and $t2, $t2, $t0",
+    "bstrins.d $t2, $zero, {translation}, {translation}",
     "srli.d $a1, $t2, {cause}",
     "and $a1, $a1, $t2",
     "bstrpick.d $a1, $a1, {causes} - 1, 0",
@@ -108,7 +107,7 @@ core::arch::global_asm!(
     fp = const register_bytes(Width::Fp),
     lsx = const register_bytes(Width::Lsx),
     lasx = const register_bytes(Width::Lasx),
-    mask = const FCSR_MASK,
+    translation = const TRANSLATION_MODE,
     cause = const CAUSE_SHIFT,
     causes = const CAUSES,
 );

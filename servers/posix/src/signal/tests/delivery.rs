@@ -97,6 +97,26 @@ fn several_that_wait_stack_their_frames_lowest_first() {
 }
 
 #[test]
+fn those_that_faults_have_go_before_all_others() {
+    let mut driver = running();
+    let signals = [1, 4, 5, 7, 8, 10, 11, 31, 34];
+    for signal in signals {
+        driver.handle(signal, 0, u64::MAX);
+    }
+    driver.set_mask(u64::MAX);
+    for signal in signals {
+        driver.kill_self(signal);
+    }
+    driver.set_mask(0);
+    let mut order = Vec::new();
+    while let Some(signal) = driver.handled() {
+        order.push(signal);
+        driver.sigreturn();
+    }
+    assert_eq!(order, [4, 5, 7, 8, 11, 31, 1, 10, 34]);
+}
+
+#[test]
 fn flags_change_what_a_handler_gets() {
     const NODEFER: u64 = 0x4000_0000;
     const RESETHAND: u64 = 0x8000_0000;

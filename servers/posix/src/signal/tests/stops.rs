@@ -73,6 +73,31 @@ fn a_stop_interrupts_no_wait() {
 }
 
 #[test]
+fn what_is_stopped_hears_of_a_signal_when_it_goes_on() {
+    for handled in [false, true] {
+        let (mut driver, child) = family();
+        driver.give_way();
+        let context = driver.context().unwrap();
+        if handled {
+            driver.handle(15, 0, 0);
+        }
+        driver.registers().general[3] = STACK;
+        driver.give_way();
+        assert_eq!(driver.result(KILL, [child, 19, 0, 0, 0, 0]), Ok(0));
+        assert_eq!(driver.result(KILL, [child, 15, 0, 0, 0, 0]), Ok(0));
+        assert_eq!(driver.result(WAIT4, [child, DATA, 1, 0, 0, 0]), Ok(0), "it lives");
+        assert_eq!(driver.result(KILL, [child, 18, 0, 0, 0, 0]), Ok(0));
+        driver.give_way();
+        if handled {
+            assert_eq!((driver.context(), driver.handled()), (Some(context), Some(15)));
+        } else {
+            assert_eq!(driver.result(WAIT4, [child, DATA, 1, 0, 0, 0]), Ok(child));
+            assert_eq!(driver.half(DATA), 15);
+        }
+    }
+}
+
+#[test]
 fn an_orphaned_group_is_not_stopped_from_a_terminal() {
     let mut driver = running();
     // Its parent is init, which is of no session.
@@ -92,6 +117,7 @@ fn a_stopped_group_that_is_left_alone_gets_sighup_and_sigcont() {
     assert_eq!(driver.result(KILL, [grandchild, 19, 0, 0, 0, 0]), Ok(0));
     driver.call(94, [0; 6]);
     assert_eq!(driver.result(WAIT4, [child, 0, 0, 0, 0, 0]), Ok(child));
+    driver.give_way();
     assert_eq!(driver.result(KILL, [grandchild, 0, 0, 0, 0, 0]), Err(Errno::ESRCH), "SIGHUP ended it");
 }
 
