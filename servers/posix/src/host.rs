@@ -4,7 +4,7 @@
 //! the linear map of the windows (C-44), rings to the console. On the developer's machine: [`crate::mock`].
 //! Nothing here interprets what a program gave: addresses come checked, by [`crate::user`].
 
-use crate::address::PageRange;
+use crate::address::{PAGE_BYTES, PageRange};
 use zerocopy::IntoBytes;
 
 /// A lower VSpace, by its number at the host (C-45: made once, recycled).
@@ -214,6 +214,28 @@ pub trait Host: 'static {
     /// # Errors
     /// [`CopyStop`] at the first byte that cannot be read.
     fn copy_in(&mut self, from: u64, into: &mut [u8]) -> Result<(), CopyStop>;
+    /// Reads a program's string up to its zero, and with it if there is room; returns how many bytes come before
+    /// the zero, which is the whole room when no zero is among them.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at the first byte that cannot be read.
+    fn copy_string(&mut self, from: u64, into: &mut [u8]) -> Result<usize, CopyStop> {
+        const SHORT: usize = 64;
+        let mut done = 0;
+        while done < into.len() {
+            let at = from + done as u64;
+            // A piece never crosses a page, so that a string that ends before a hole is read in whole.
+            let in_page = PAGE_BYTES - at % PAGE_BYTES;
+            let length = (into.len() - done).min(SHORT).min(crate::number::to_usize(in_page));
+            let Some(piece) = into.get_mut(done..done + length) else { break };
+            self.copy_in(at, piece).map_err(|stop| CopyStop { done: done + stop.done })?;
+            if let Some(end) = piece.iter().position(|byte| *byte == 0) {
+                return Ok(done + end);
+            }
+            done += length;
+        }
+        Ok(done)
+    }
     /// Writes a program's memory.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ mod tests;
 
 use crate::executor::wait::{QueueId, WaitQueues};
 use crate::slots::Slots;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use cpio::Damaged;
@@ -86,8 +87,9 @@ pub struct Files {
     last_anonymous: u64,
     /// A random number of this start, once somebody asked.
     boot_id: Option<[u8; 16]>,
-    /// Buffers that are used again: for paths, for a directory's listing, for a page on its way.
-    paths: ArrayVec<Vec<u8>, PATHS>,
+    /// Buffers that are used again: for paths, for a directory's path and listing, for a page on its way.
+    paths: ArrayVec<Box<[u8]>, PATHS>,
+    text: Vec<u8>,
     listing: Vec<u8>,
     page: Vec<u8>,
 }
@@ -114,6 +116,7 @@ impl Files {
             last_anonymous: 0,
             boot_id: None,
             paths: ArrayVec::new(),
+            text: Vec::new(),
             listing: Vec::new(),
             page: Vec::new(),
         })

@@ -56,11 +56,12 @@ impl<H: Host> Server<H> {
         address: u64,
         act: impl FnOnce(&mut Self, &[u8]) -> Result<R, Errno>,
     ) -> Result<R, Errno> {
-        let mut path = self.files.paths.pop().unwrap_or_default();
-        let read = self.view().and_then(|mut view| view.read_string(address, PATH_MAX, &mut path));
-        let result = read.and_then(|()| act(self, &path));
+        let mut buffer =
+            self.files.paths.pop().unwrap_or_else(|| alloc::vec![0; PATH_MAX].into_boxed_slice());
+        let read = self.view().and_then(|mut view| view.read_text(address, &mut buffer));
+        let result = read.and_then(|length| act(self, buffer.get(..length).unwrap_or_default()));
         // When more are in use than the pool holds, this one is dropped.
-        let _ = self.files.paths.try_push(path);
+        let _ = self.files.paths.try_push(buffer);
         result
     }
 

@@ -31,7 +31,7 @@ pub fn fchdir<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u
 
 /// getcwd(2): the length with its zero.
 pub fn getcwd<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
-    let mut path = server.files.paths.pop().unwrap_or_default();
+    let mut path = core::mem::take(&mut server.files.text);
     let found = server.path_of_place(server.directory()?, &mut path);
     let removed = match server.directory()? {
         Place::Node(id) if id != ROOT => {
@@ -48,7 +48,7 @@ pub fn getcwd<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u
         server.view()?.write_bytes(&path, to)?;
         Ok(path.len() as u64)
     });
-    let _ = server.files.paths.try_push(path);
+    server.files.text = path;
     written
 }
 

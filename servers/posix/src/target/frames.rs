@@ -56,6 +56,23 @@ impl Frames {
         unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) }
     }
 
+    /// Where a part of a page lies in the linear map.
+    pub(super) fn part(&self, page: WindowPage, offset: usize, bytes: usize) -> u64 {
+        self.within(page, offset, bytes).expose_provenance() as u64
+    }
+
+    pub(super) fn zero_part(&self, page: WindowPage, offset: usize, bytes: usize) {
+        let to = self.within(page, offset, bytes);
+        // SAFETY: as in `read`.
+        unsafe { core::ptr::write_bytes(to, 0, bytes) }
+    }
+
+    pub(super) fn copy_part(&self, from: (WindowPage, usize), to: (WindowPage, usize), bytes: usize) {
+        let (from, to) = (self.within(from.0, from.1, bytes), self.within(to.0, to.1, bytes));
+        // SAFETY: as in `read`; both may be in one page.
+        unsafe { core::ptr::copy(from, to, bytes) }
+    }
+
     fn within(&self, page: WindowPage, offset: usize, bytes: usize) -> *mut u8 {
         let end = offset.checked_add(bytes).and_then(|end| u64::try_from(end).ok());
         if end.is_none_or(|end| end > PAGE_BYTES) {

@@ -7,7 +7,7 @@ use posix::host::{
     Stream, Width, WindowPage,
 };
 use runtime::host::Next;
-use runtime::host::copy::{self, Remaining};
+use runtime::host::copy::{self, Remaining, Text};
 use runtime::log::SerialLine;
 use runtime::server::Server;
 use runtime::stubs::Notification;
@@ -123,6 +123,18 @@ impl Host for Machine {
         stopped(unsafe { copy::copy(to, from, into.len() as u64) }, into.len())
     }
 
+    fn copy_string(&mut self, from: u64, into: &mut [u8]) -> Result<usize, CopyStop> {
+        let to = into.as_mut_ptr().expose_provenance() as u64;
+        // SAFETY: as in `copy_in`.
+        let read = unsafe { copy::string(to, from, into.len() as u64) };
+        // No string is longer than `into`.
+        let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
+        match read {
+            Text::Whole(length) => Ok(bytes(length)),
+            Text::Broken(length) => Err(CopyStop { done: bytes(length) }),
+        }
+    }
+
     fn copy_out(&mut self, from: &[u8], to: u64) -> Result<(), CopyStop> {
         let address = from.as_ptr().expose_provenance() as u64;
         // SAFETY: as in `copy_in`.
@@ -158,6 +170,38 @@ impl Host for Machine {
 
     fn write_frame(&mut self, frame: WindowPage, offset: usize, from: &[u8]) {
         self.frames.write(frame, offset, from);
+    }
+
+    fn zero_part(&mut self, frame: WindowPage, offset: usize, bytes: usize) {
+        self.frames.zero_part(frame, offset, bytes);
+    }
+
+    fn copy_part(&mut self, from: (WindowPage, usize), to: (WindowPage, usize), bytes: usize) {
+        self.frames.copy_part(from, to, bytes);
+    }
+
+    fn copy_frame_out(
+        &mut self,
+        frame: WindowPage,
+        offset: usize,
+        bytes: usize,
+        to: u64,
+    ) -> Result<(), CopyStop> {
+        let from = self.frames.part(frame, offset, bytes);
+        // SAFETY: as in `copy_in`; the other range lies within a page of a window.
+        stopped(unsafe { copy::copy(to, from, bytes as u64) }, bytes)
+    }
+
+    fn copy_frame_in(
+        &mut self,
+        from: u64,
+        frame: WindowPage,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), CopyStop> {
+        let to = self.frames.part(frame, offset, bytes);
+        // SAFETY: as in `copy_frame_out`.
+        stopped(unsafe { copy::copy(to, from, bytes as u64) }, bytes)
     }
 
     fn map_many(&mut self, space: SpaceId, entries: &[MapEntry]) -> Result<(), MapStop> {

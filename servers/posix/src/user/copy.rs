@@ -5,7 +5,7 @@
 
 use super::pointer::{UserPtr, UserSlice};
 use crate::Errno;
-use crate::address::{Frame, PAGE_BYTES, PAGE_SIZE, Page};
+use crate::address::{Frame, LOWER_HALF_END, PAGE_BYTES, PAGE_SIZE, Page};
 use crate::host::{CopyStop, Host};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
@@ -127,6 +127,31 @@ impl<H: Host> View<'_, H> {
     /// EFAULT when the program could not write all of it itself.
     pub fn write<T: IntoBytes + Immutable>(&mut self, to: UserPtr<T>, value: &T) -> Result<(), Errno> {
         Ok(self.write_bytes(value.as_bytes(), to.slice())?)
+    }
+
+    /// Reads a string that ends with a zero byte within a buffer's length; returns its length without the zero.
+    ///
+    /// # Errors
+    /// EFAULT as [`View::read`]; ENAMETOOLONG when the buffer has no room for the zero.
+    #[inline]
+    pub fn read_text(&mut self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        // What would lie above 2^47 is never looked at: nothing is mapped at the last page below.
+        let room = LOWER_HALF_END.checked_sub(address).ok_or(Errno::EFAULT)?;
+        let slice = UserSlice::new(address, to_u64(into.len()).min(room))?;
+        let most = to_usize(slice.bytes());
+        let mut progress = Progress::default();
+        loop {
+            let rest = into.get_mut(progress.done..most).unwrap_or_default();
+            if rest.is_empty() {
+                return Err(if most < into.len() { Errno::EFAULT } else { Errno::ENAMETOOLONG });
+            }
+            let room = rest.len();
+            match self.host.copy_string(address + to_u64(progress.done), rest) {
+                Ok(length) if length < room => return Ok(progress.done + length),
+                Ok(length) => progress.done += length,
+                Err(stop) => self.go_on(slice, &mut progress, stop, Access::Load)?,
+            }
+        }
     }
 
     /// Reads a string that ends with a zero byte within `most` bytes, without the zero, into `text`.

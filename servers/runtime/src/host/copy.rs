@@ -18,23 +18,42 @@ core::arch::global_asm!(
     ".pushsection .text.bixi_host_copy, \"ax\", @progbits",
     // fn(to, from, bytes) -> what remains.
     "bixi_host_copy:",
-    "or $t0, $a0, $a1",
+    // Words, if both ends can come to a word's start together; bytes up to there.
+    "xor $t0, $a0, $a1",
     "andi $t0, $t0, 7",
     "bnez $t0, 3f",
-    "ori $t4, $zero, 32",
-    "1: bltu $a2, $t4, 2f",
-    "ld.d $t0, $a1, 0",
-    "ld.d $t1, $a1, 8",
-    "ld.d $t2, $a1, 16",
-    "ld.d $t3, $a1, 24",
-    "st.d $t0, $a0, 0",
-    "st.d $t1, $a0, 8",
-    "st.d $t2, $a0, 16",
-    "st.d $t3, $a0, 24",
-    "addi.d $a1, $a1, 32",
-    "addi.d $a0, $a0, 32",
-    "addi.d $a2, $a2, -32",
-    "b 1b",
+    "5: andi $t0, $a0, 7",
+    "beqz $t0, 6f",
+    "beqz $a2, bixi_host_copy_end",
+    "ld.b $t0, $a1, 0",
+    "st.b $t0, $a0, 0",
+    "addi.d $a1, $a1, 1",
+    "addi.d $a0, $a0, 1",
+    "addi.d $a2, $a2, -1",
+    "b 5b",
+    "6: ori $t4, $zero, 112",
+    "bltu $a2, $t4, 2f",
+    "1:",
+    ".irp half, 0,56",
+    "ld.d $t0, $a1, \\half",
+    "ld.d $t1, $a1, \\half + 8",
+    "ld.d $t2, $a1, \\half + 16",
+    "ld.d $t3, $a1, \\half + 24",
+    "ld.d $a3, $a1, \\half + 32",
+    "ld.d $a4, $a1, \\half + 40",
+    "ld.d $a5, $a1, \\half + 48",
+    "st.d $t0, $a0, \\half",
+    "st.d $t1, $a0, \\half + 8",
+    "st.d $t2, $a0, \\half + 16",
+    "st.d $t3, $a0, \\half + 24",
+    "st.d $a3, $a0, \\half + 32",
+    "st.d $a4, $a0, \\half + 40",
+    "st.d $a5, $a0, \\half + 48",
+    ".endr",
+    "addi.d $a1, $a1, 112",
+    "addi.d $a0, $a0, 112",
+    "addi.d $a2, $a2, -112",
+    "bgeu $a2, $t4, 1b",
     "2: ori $t4, $zero, 8",
     "4: bltu $a2, $t4, 3f",
     "ld.d $t0, $a1, 0",
@@ -75,6 +94,24 @@ core::arch::global_asm!(
     "b 3b",
     "bixi_host_zero_end:",
     "move $a0, $a2",
+    "jirl $zero, $ra, 0",
+    // fn(to, from, most) -> (failed, bytes before the zero): copies up to a zero and with it.
+    "bixi_host_string:",
+    "move $a3, $a1",
+    "1: beqz $a2, 2f",
+    "ld.b $t0, $a1, 0",
+    "st.b $t0, $a0, 0",
+    "beqz $t0, 2f",
+    "addi.d $a1, $a1, 1",
+    "addi.d $a0, $a0, 1",
+    "addi.d $a2, $a2, -1",
+    "b 1b",
+    "2: sub.d $a1, $a1, $a3",
+    "move $a0, $zero",
+    "jirl $zero, $ra, 0",
+    "bixi_host_string_failed:",
+    "sub.d $a1, $a1, $a3",
+    "ori $a0, $zero, 1",
     "jirl $zero, $ra, 0",
     // fn(at) -> (failed, word), 32 bits, aligned.
     "bixi_host_load_word:",
@@ -117,6 +154,8 @@ unsafe extern "C" {
     fn bixi_host_zero(to: u64, nothing: u64, bytes: u64) -> u64;
     fn bixi_host_zero_bytes();
     fn bixi_host_zero_end();
+    fn bixi_host_string(to: u64, from: u64, most: u64) -> Word;
+    fn bixi_host_string_failed();
     fn bixi_host_load_word(at: u64) -> Word;
     fn bixi_host_compare_exchange(at: u64, old: u64, new: u64) -> Word;
     fn bixi_host_word_failed();
@@ -134,6 +173,7 @@ pub fn fix_up(pc: u64) -> Option<u64> {
     let address = |code: Code| (code as *const ()).expose_provenance() as u64;
     let copy = (bixi_host_copy as *const ()).expose_provenance() as u64;
     let zero = (bixi_host_zero as *const ()).expose_provenance() as u64;
+    let string = (bixi_host_string as *const ()).expose_provenance() as u64;
     let load = (bixi_host_load_word as *const ()).expose_provenance() as u64;
     let (vector_file, vector_end, vector_failed) = super::vector::FAULTS;
     let table = [
@@ -141,6 +181,7 @@ pub fn fix_up(pc: u64) -> Option<u64> {
         (address(bixi_host_copy_bytes), bixi_host_copy_end, bixi_host_copy_end),
         (zero, bixi_host_zero_bytes, bixi_host_zero_bytes),
         (address(bixi_host_zero_bytes), bixi_host_zero_end, bixi_host_zero_end),
+        (string, bixi_host_string_failed, bixi_host_string_failed),
         (load, bixi_host_word_failed, bixi_host_word_failed),
         (address(vector_file), vector_end, vector_failed),
     ];
@@ -177,6 +218,28 @@ pub unsafe fn zero(to: u64, bytes: u64) -> Result<(), Remaining> {
     match unsafe { bixi_host_zero(to, 0, bytes) } {
         0 => Ok(()),
         left => Err(Remaining(left)),
+    }
+}
+
+/// How far the copy of a string came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text {
+    /// To its zero, behind so many bytes, or to the most that was wanted.
+    Whole(u64),
+    /// To a byte that could not be read, behind so many bytes.
+    Broken(u64),
+}
+
+/// Reads a program's string up to its zero, and with it.
+///
+/// # Safety
+/// `from` to `from + most` is checked to lie below 2^47; `to` is the host's own and has room for `most` bytes.
+#[cfg(target_arch = "loongarch64")]
+pub unsafe fn string(to: u64, from: u64, most: u64) -> Text {
+    // SAFETY: as the caller says; a fault in the program's half is handled by `fix_up`.
+    match unsafe { bixi_host_string(to, from, most) } {
+        Word { failed: 0, word } => Text::Whole(word),
+        Word { word, .. } => Text::Broken(word),
     }
 }
 

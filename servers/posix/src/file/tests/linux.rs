@@ -3,11 +3,7 @@
 //! Sequences of calls in a directory of a tmpfs and, here, in the root directory: results and errors must be the
 //! same, and at the end what the directories list, in their order, and what stat says of everything.
 #![cfg(target_os = "linux")]
-#![expect(
-    unsafe_code,
-    clippy::undocumented_unsafe_blocks,
-    reason = "an oracle: raw calls in a test"
-)]
+#![expect(unsafe_code, clippy::undocumented_unsafe_blocks, reason = "an oracle: raw calls in a test")]
 
 use crate::Errno;
 use crate::testing::archive::Archive;
