@@ -23,6 +23,8 @@ bitflags! {
         const ANONYMOUS = 0x20;
         /// Extends downwards.
         const GROWSDOWN = 0x100;
+        /// More than there is may be asked for: memory is counted when it is touched.
+        const NORESERVE = 0x4000;
         /// Touch every page now.
         const POPULATE = 0x8000;
         /// Exactly there, if nothing is there.
@@ -122,7 +124,9 @@ impl<H: Host> View<'_, H> {
         if !most.contains(protection & Protection::WRITE) {
             return Err(Errno::EACCES);
         }
-        self.check_commit(sharing, protection, range)?;
+        if !flags.contains(MapFlags::NORESERVE) {
+            self.check_commit(sharing, protection, range)?;
+        }
         // What the new area replaces makes room for it; nothing is taken away before that is clear.
         let replaced: u64 = self.space.areas.parts(range).map(|area| area.range.pages()).sum();
         self.check_room(pages - replaced)?;
