@@ -3,16 +3,22 @@
  * conditions, control, 48 bytes in all. return_at(frame): rt_sigreturn with the stack pointer given. */
 	.globl	raise_held, return_at, unit_after, stop_here
 raise_held:
-	addi.d	$sp, $sp, -80
+	/* The frame ends where the stack pointer is, a multiple of 64, and what lies behind is neither an end nor a record
+	 * of any size that a changed bit makes. */
+	la.pcrel $t0, own
+	st.d	$sp, $t0, 0
 	.irp	n, 24, 25, 26, 27, 28, 29, 30, 31
-	fst.d	$f\n, $sp, (\n - 24) * 8
+	fst.d	$f\n, $t0, (\n - 23) * 8
 	.endr
-	st.d	$fp, $sp, 64
-	move	$fp, $sp
+	move	$t1, $sp
+	li.d	$t2, 0x11000
+	sub.d	$sp, $sp, $t2
 	bstrins.d $sp, $zero, 5, 0
-	addi.d	$sp, $sp, -64
-	li.w	$t0, -1
-	st.d	$t0, $sp, 0
+	li.d	$t2, 0x1111111111111111
+	move	$t3, $sp
+1:	st.d	$t2, $t3, 0
+	addi.d	$t3, $t3, 8
+	bne	$t3, $t1, 1b
 	li.d	$t0, 0x1111111111111111
 	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 	xvreplgr2vr.d $xr\n, $t0
@@ -32,12 +38,11 @@ raise_held:
 	movfcsr2gr $t1, $fcsr0
 	st.w	$t1, $t0, 40
 	movgr2fcsr $fcsr0, $zero
-	move	$sp, $fp
+	la.pcrel $t0, own
 	.irp	n, 24, 25, 26, 27, 28, 29, 30, 31
-	fld.d	$f\n, $sp, (\n - 24) * 8
+	fld.d	$f\n, $t0, (\n - 23) * 8
 	.endr
-	ld.d	$fp, $sp, 64
-	addi.d	$sp, $sp, 80
+	ld.d	$sp, $t0, 0
 	ret
 
 return_at:
@@ -51,3 +56,4 @@ stop_here:
 	.balign	32
 unit_after:
 	.space	64
+own:	.space	9 * 8

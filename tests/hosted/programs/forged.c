@@ -45,6 +45,11 @@ static void try(const char *name, void (*with)(ucontext_t *, struct record *))
 #define FORGE(name) static void name(ucontext_t *context, struct record *record)
 #define UNUSED (void)context, (void)record
 
+static struct record *after(struct record *record)
+{
+	return (struct record *)((char *)record + record->size);
+}
+
 FORGE(unchanged) { UNUSED; }
 FORGE(unknown_magic) { UNUSED; record->magic = 0x12345678; }
 FORGE(ends_at_once) { UNUSED; record->magic = 0; }
@@ -57,6 +62,7 @@ FORGE(size_less) { UNUSED; record->size = LASX_SIZE - 16; }
 FORGE(size_one_less) { UNUSED; record->size = LASX_SIZE - 1; }
 FORGE(size_4_less) { UNUSED; record->size = LASX_SIZE - 4; record->data[127] = record->data[128] = 0; }
 FORGE(size_more) { UNUSED; record->size = LASX_SIZE + 16; }
+FORGE(size_more_end) { UNUSED; record->size = LASX_SIZE + 16; *after(record) = (struct record){ 0 }; }
 FORGE(size_huge) { UNUSED; record->size = 0x7fffffff; }
 FORGE(size_all) { UNUSED; record->size = 0xffffffff; }
 FORGE(size_back) { UNUSED; record->size = -16u; }
@@ -97,7 +103,7 @@ static void records(void)
 #define FORM(name) { #name, name }
 		FORM(unchanged), FORM(unknown_magic), FORM(ends_at_once), FORM(ends_with_size), FORM(named_lsx),
 		FORM(named_fpu), FORM(size_0), FORM(size_16), FORM(size_less), FORM(size_one_less),
-		FORM(size_4_less), FORM(size_more), FORM(size_huge), FORM(size_all), FORM(size_back),
+		FORM(size_4_less), FORM(size_more), FORM(size_more_end), FORM(size_huge), FORM(size_all), FORM(size_back),
 		FORM(end_unknown), FORM(end_with_size), FORM(end_again), FORM(fpu_then_lsx), FORM(lsx_then_fpu),
 		FORM(fpu_twice), FORM(only_fpu), FORM(only_lsx), FORM(fpu_exact), FORM(fpu_short),
 		FORM(flags_none), FORM(flags_all), FORM(flags_other), FORM(flags_only),

@@ -314,6 +314,10 @@ int main(void)
 	if ((mkdir("/dev/pts", 0755) && errno != EEXIST) ||
 	    mount("pts", "/dev/pts", "devpts", 0, "mode=620,ptmxmode=666"))
 		fail("/dev/pts");
+	/* As udev makes them. */
+	if (symlink("/proc/self/fd", "/dev/fd") || symlink("fd/0", "/dev/stdin") || symlink("fd/1", "/dev/stdout") ||
+	    symlink("fd/2", "/dev/stderr"))
+		fail("/dev/fd");
 	signal(SIGPIPE, SIG_IGN);
 	frames = open_line("/dev/ttyS1");
 	int control = open_line("/dev/ttyS3");
