@@ -1,5 +1,5 @@
 /* raise_held(process, signal): kill, with 0x1111… in every vector register, on a stack pointer that is a multiple of
- * 64, so that every frame has the same layout, with a word of ones above it; then tells the unit's state: register 0,
+ * 64, so that every frame has the same layout; then tells the unit's state: register 0,
  * conditions, control, 48 bytes in all. return_at(frame): rt_sigreturn with the stack pointer given. */
 	.globl	raise_held, return_at, unit_after, stop_here
 raise_held:
