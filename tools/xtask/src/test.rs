@@ -10,6 +10,7 @@ mod ground;
 mod guest;
 mod host;
 mod hosted;
+mod session;
 mod style;
 mod tally;
 
@@ -85,6 +86,7 @@ pub(crate) fn run(
             crash::run(shell, workspace, &programs, &selection, &mut tally);
             echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
+            session::run(&selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, &programs, &selection, &mut tally);
         }
