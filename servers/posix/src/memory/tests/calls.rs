@@ -43,7 +43,7 @@ fn mmap_refuses_what_linux_refuses() {
         let request = MapRequest { address, bytes, protection, flags, file: None, offset: 0 };
         assert_eq!(world.view().mmap(&request), Err(error), "{address:#x} {bytes:#x} {flags:#x}");
     }
-    let sparse = world.map(0, 1 << 36, RW, PRIVATE | 0x4000).unwrap();
+    let sparse = world.map(0, 1 << 22, RW, PRIVATE | 0x4000).unwrap();
     world.view().munmap(sparse, 1 << 36).unwrap();
     let reserve = world.map(0, 1 << 26, 0, PRIVATE).unwrap();
     assert_eq!(world.map(reserve + page, 1, RW, PRIVATE | 0x10_0000), Err(Errno::EEXIST));
