@@ -72,7 +72,11 @@ pub struct Sent {
 
 /// The server.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Server<H> {
+    // First, where every call's end finds it in one step.
+    /// Whether the acting thread's call is to end by a look at its signals.
+    pub attention: Attention,
     /// The machine.
     pub host: H,
     /// Frames and objects.
@@ -93,8 +97,6 @@ pub struct Server<H> {
     pub files: Files,
     /// Terminals.
     pub terminals: Terminals,
-    /// Whether the acting thread's call is to end by a look at its signals.
-    pub attention: Attention,
     /// The thread that goes on next, without a turn: its call has ended, or its registers were replaced.
     pub at_once: Option<ThreadId>,
     /// Real interval timers, by process.

@@ -5,9 +5,10 @@
 //! `cargo xtask compare --record`.
 //!
 //! Reading order: [`manifest`] (which tests there are), [`build`] (the programs), [`recorded`] (what is
-//! right), [`on_linux`] and [`on_bixi`] (a run there).
+//! right), [`on_linux`] and [`on_bixi`] (a run there). [`figures`] are what operations cost, by `benchmarks/`.
 
 pub mod build;
+pub mod figures;
 pub mod manifest;
 pub mod on_bixi;
 pub mod on_linux;

@@ -13,6 +13,8 @@ pub enum Column {
     Refill,
     /// Instructions of hosts.
     Host,
+    /// Both together: what a hosted program's operation costs.
+    System,
     /// Instructions of servers and programs.
     User,
     /// Instructions that read memory, anybody's.
@@ -31,10 +33,11 @@ pub enum Column {
 
 impl Column {
     /// Every column, in the order of tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Kernel,
         Self::Refill,
         Self::Host,
+        Self::System,
         Self::User,
         Self::Loads,
         Self::KernelLoads,
@@ -51,6 +54,7 @@ impl Column {
             Self::Kernel => "kernel",
             Self::Refill => "refill",
             Self::Host => "host",
+            Self::System => "system",
             Self::User => "user",
             Self::Loads => "loads",
             Self::KernelLoads => "kernel_loads",
@@ -68,6 +72,7 @@ impl Column {
             Self::Kernel => sample.kernel + sample.phys,
             Self::Refill => sample.phys,
             Self::Host => sample.host,
+            Self::System => sample.kernel + sample.phys + sample.host,
             Self::User => sample.user,
             Self::Loads => sample.loads.total,
             Self::KernelLoads => sample.loads.kernel,

@@ -22,6 +22,15 @@ pub struct Report {
     pub rows: Vec<Row>,
 }
 
+/// What operations take elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beside<'a> {
+    /// What the figures are of.
+    pub name: &'a str,
+    /// One operation's figure by its label.
+    pub figures: &'a [(&'a str, u64)],
+}
+
 /// The figures of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -69,7 +78,13 @@ impl Report {
     /// Writes the figures for people.
     #[must_use]
     pub fn to_table(&self) -> String {
-        table::render(self)
+        table::render(self, &[])
+    }
+
+    /// Writes the figures for people, with those of another system in a last column.
+    #[must_use]
+    pub fn to_table_beside(&self, beside: Beside<'_>) -> String {
+        table::render(self, &[beside])
     }
 }
 

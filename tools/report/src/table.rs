@@ -1,6 +1,6 @@
 //! Owns the table for people.
 
-use crate::{Column, Report, Row};
+use crate::{Beside, Column, Report, Row};
 
 /// How the columns are headed.
 fn heading(column: Column) -> &'static str {
@@ -8,6 +8,7 @@ fn heading(column: Column) -> &'static str {
         Column::Kernel => "kernel",
         Column::Refill => "of it refill",
         Column::Host => "host",
+        Column::System => "kernel + host",
         Column::User => "user",
         Column::Loads => "loads",
         Column::Stores => "stores",
@@ -17,19 +18,33 @@ fn heading(column: Column) -> &'static str {
 }
 
 /// Renders a report; columns in which nothing was ever counted are left out.
-pub(crate) fn render(report: &Report) -> String {
-    let counted = |column: &Column| {
-        report.rows.iter().any(|row| row.figures(*column).is_some_and(|figures| figures.max > 0))
+pub(crate) fn render(report: &Report, beside: &[Beside<'_>]) -> String {
+    let counted = |column: Column| {
+        report.rows.iter().any(|row| row.figures(column).is_some_and(|figures| figures.max > 0))
     };
-    let columns: Vec<Column> = Column::ALL.into_iter().filter(counted).collect();
-    let mut lines =
-        vec![["", "n"].into_iter().chain(columns.iter().map(|c| heading(*c))).map(str::to_owned).collect()];
-    lines.extend(report.rows.iter().map(|row| cells(row, &columns)));
+    // Without a host the sum is the kernel's column again.
+    let shown = |column: &Column| counted(*column) && (*column != Column::System || counted(Column::Host));
+    let columns: Vec<Column> = Column::ALL.into_iter().filter(shown).collect();
+    let heads = ["", "n"].into_iter().chain(columns.iter().map(|column| heading(*column)));
+    let mut lines: Vec<Vec<String>> =
+        vec![heads.chain(beside.iter().map(|other| other.name)).map(str::to_owned).collect()];
+    lines.extend(report.rows.iter().map(|row| {
+        let others = beside.iter().map(|other| other.of(row).map(|figure| figure.to_string()));
+        cells(row, &columns).into_iter().chain(others.map(Option::unwrap_or_default)).collect()
+    }));
     format!(
         "{}: executed instructions (min/median/max; one number where they are equal)\n{}",
         report.suite,
         aligned(&lines)
     )
+}
+
+impl Beside<'_> {
+    /// The figure for all the operations that a row's marks have between them.
+    fn of(&self, row: &Row) -> Option<u64> {
+        let (_, one) = self.figures.iter().find(|(label, _)| *label == row.label)?;
+        Some(one * row.ops)
+    }
 }
 
 fn cells(row: &Row, columns: &[Column]) -> Vec<String> {

@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use abi::control::Record;
 use clap::{Args, ValueEnum};
+use hosted::figures::FIGURES;
 use image::LoadAddress;
 use machine::{Counting, Run};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use report::{Budgets, Column, Report, Sample};
+use packages::host::Host;
+use packages::loong64::Loong64;
+use report::{Beside, Budgets, Column, Report, Sample};
 
 use crate::boot;
 use crate::build::{self, Image, Programs};
@@ -47,6 +50,8 @@ pub(crate) enum Suite {
     Hosting,
     /// Mapping, protecting and unmapping pages: in runs, in lists, and alone.
     Map,
+    /// Operations of Linux programs: kernel and POSIX server, with Linux's figures beside.
+    Hosted,
 }
 
 impl Suite {
@@ -55,6 +60,7 @@ impl Suite {
             Self::Ipc => "ipc",
             Self::Hosting => "hosting",
             Self::Map => "map",
+            Self::Hosted => "hosted",
         }
     }
 
@@ -63,16 +69,32 @@ impl Suite {
             Self::Ipc => "bench",
             Self::Hosting => "hosting",
             Self::Map => "map",
+            Self::Hosted => "posix",
         }
+    }
+
+    /// The figures as people read them.
+    pub(crate) fn table(self, report: &Report) -> String {
+        if self != Self::Hosted {
+            return report.to_table();
+        }
+        let figures: Vec<(&str, u64)> =
+            FIGURES.iter().filter_map(|figure| Some((figure.label, figure.linux?))).collect();
+        report.to_table_beside(Beside { name: "Linux's kernel", figures: &figures })
     }
 }
 
 /// Measures, prints, and checks.
-pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode> {
+pub(crate) fn run(
+    shell: &Shell,
+    workspace: &Workspace,
+    host: &Host,
+    arguments: &BenchArguments,
+) -> Result<ExitCode> {
     let programs = Programs::build(shell, workspace)?;
-    let bench = Bench::build(shell, workspace, &programs, arguments.suite)?;
+    let bench = Bench::build(shell, workspace, host, &programs, arguments.suite)?;
     let report = bench.measure(shell, arguments.profile.as_deref())?;
-    print!("{}", report.to_table());
+    print!("{}", arguments.suite.table(&report));
     if let Some(file) = &arguments.json {
         std::fs::write(file, report.to_json())
             .into_diagnostic()
@@ -92,6 +114,8 @@ pub(crate) struct Bench {
     image: Image,
     plugin: PathBuf,
     folder: PathBuf,
+    /// What the guest is handed.
+    initrd: Option<PathBuf>,
 }
 
 impl Bench {
@@ -99,24 +123,44 @@ impl Bench {
     pub(crate) fn build(
         shell: &Shell,
         workspace: &Workspace,
+        host: &Host,
         programs: &Programs,
         suite: Suite,
     ) -> Result<Self> {
         let plugin = build::counter(shell, workspace)?;
         let image = build::named_image(workspace, programs, suite.image(), LoadAddress::DEFAULT)?;
-        Ok(Self { suite, image, plugin, folder: workspace.target().join("bench") })
+        let folder = workspace.target().join("bench");
+        std::fs::create_dir_all(&folder).into_diagnostic()?;
+        let initrd = match suite {
+            Suite::Hosted => {
+                let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
+                let archive = hosted::figures::archive(&loong64, &workspace.target().join("hosted"))?;
+                let file = folder.join("initrd");
+                std::fs::write(&file, archive).into_diagnostic()?;
+                Some(file)
+            }
+            Suite::Ipc | Suite::Hosting | Suite::Map => None,
+        };
+        Ok(Self { suite, image, plugin, folder, initrd })
     }
 
     /// Runs the suite once.
     pub(crate) fn measure(&self, shell: &Shell, profile: Option<&Path>) -> Result<Report> {
-        std::fs::create_dir_all(&self.folder).into_diagnostic()?;
         let output = fresh(self.folder.join("pairs"))?;
         let histogram = profile.map(|_| fresh(self.folder.join("histogram"))).transpose()?;
         let counting =
             Counting { plugin: self.plugin.clone(), output: output.clone(), histogram: histogram.clone() };
-        let run = boot::boot_to_success(shell, &self.image, Some(counting), TIMEOUT)?;
+        let mut machine = boot::machine(&self.image, TIMEOUT);
+        machine.counting = Some(counting);
+        if let Some(initrd) = &self.initrd {
+            machine.add_initrd(initrd);
+        }
+        let run = boot::boot_machine_to_success(shell, &self.image, &machine)?;
         let samples = read_samples(&output)?;
-        complete(&run, &samples)?;
+        match self.suite {
+            Suite::Hosted => all_taken(&samples)?,
+            Suite::Ipc | Suite::Hosting | Suite::Map => complete(&run, &samples)?,
+        }
         if let Some((to, histogram)) = profile.zip(histogram) {
             profile::write(&histogram, &self.image, to)?;
         }
@@ -160,6 +204,22 @@ fn complete(run: &Run, samples: &[Sample]) -> Result<()> {
         None => Ok(()),
         Some(label) => Err(miette!("the counter saw {label}, of which the guest has no record")),
     }
+}
+
+/// Holds what was counted against what the program was asked for; of a turn between two processes both count theirs.
+fn all_taken(samples: &[Sample]) -> Result<()> {
+    for figure in FIGURES {
+        let of_figure = |sample: &&Sample| sample.label == figure.label && sample.ops == figure.operations;
+        let got = samples.iter().filter(of_figure).count() as u64;
+        if got < figure.samples {
+            return Err(miette!(
+                "{} samples of {} were asked for, the counter saw {got}",
+                figure.samples,
+                figure.label
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Demands that two runs agree (DESIGN, what is counted): only the maximum may differ.

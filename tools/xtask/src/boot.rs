@@ -32,6 +32,10 @@ pub(crate) fn boot(
 ) -> Result<Run> {
     let mut machine = machine(image, timeout);
     machine.counting = counting;
+    boot_machine(shell, &machine)
+}
+
+fn boot_machine(shell: &Shell, machine: &Machine) -> Result<Run> {
     let emulator = Emulator::find()?;
     shell.announce(&machine.command(&emulator));
     let _progress = Progress::wait_for(shell, "running the guest");
@@ -52,7 +56,14 @@ pub(crate) fn boot_to_success(
     counting: Option<Counting>,
     timeout: Duration,
 ) -> Result<Run> {
-    let run = boot(shell, image, counting, timeout)?;
+    let mut machine = machine(image, timeout);
+    machine.counting = counting;
+    boot_machine_to_success(shell, image, &machine)
+}
+
+/// The same with a machine that is described already.
+pub(crate) fn boot_machine_to_success(shell: &Shell, image: &Image, machine: &Machine) -> Result<Run> {
+    let run = boot_machine(shell, machine)?;
     match run.verdict {
         Verdict::Passed { exit_code: 0 } => Ok(run),
         _ => Err(explain(&run, image)),

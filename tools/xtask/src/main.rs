@@ -99,7 +99,7 @@ fn main() -> Result<ExitCode> {
             image_command::run(&shell, &workspace, &arguments).map(|()| ExitCode::SUCCESS)
         }
         SubCommand::Test(arguments) => test::run(&shell, &workspace, &host, &arguments),
-        SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &arguments),
+        SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &host, &arguments),
         SubCommand::Compare(arguments) => compare::run(&shell, &workspace, &host, &arguments),
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn run(
             hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
             session::run(&selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
-            figures::run(shell, workspace, &programs, &selection, &mut tally);
+            figures::run(shell, workspace, host, &programs, &selection, &mut tally);
         }
         Err(error) => tally.fail("building kernel and servers", &format!("{error:?}")),
     }

@@ -83,7 +83,10 @@ macro_rules! define_entries {
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
-                            other => leave(posix, $number, arguments, other),
+                            other => {
+                                let (outcome, value) = Outcome::of(other);
+                                leave_by_registers(a0, a1, a2, a3, a4, a5, posix, outcome.with($number), value)
+                            }
                         }
                     }
                     entry::<H>
@@ -162,6 +165,71 @@ extern "C" fn traced<H: Host>(
         strace::returned(server, &text, answer);
     }
     answer
+}
+
+/// [`Flow`] without its value: it travels in a register, so that an entry whose handler needs no stack has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+enum Outcome {
+    Done,
+    Woke,
+    Wait,
+    Yield,
+    Replaced,
+    Gone,
+}
+
+impl Outcome {
+    const ALL: [Self; 6] = [Self::Done, Self::Woke, Self::Wait, Self::Yield, Self::Replaced, Self::Gone];
+
+    #[inline]
+    fn of(flow: Result<Flow, Errno>) -> (Self, u64) {
+        match flow {
+            Err(error) => (Self::Done, error.to_result()),
+            Ok(Flow::Done(value)) => (Self::Done, value),
+            Ok(Flow::Woke(value)) => (Self::Woke, value),
+            Ok(Flow::Wait) => (Self::Wait, 0),
+            Ok(Flow::Yield) => (Self::Yield, 0),
+            Ok(Flow::Replaced) => (Self::Replaced, 0),
+            Ok(Flow::Gone) => (Self::Gone, 0),
+        }
+    }
+
+    /// Together with a call's number.
+    const fn with(self, number: u64) -> u64 {
+        number << 3 | self as u64
+    }
+
+    /// Both again.
+    fn apart(both: u64, value: u64) -> (u64, Flow) {
+        let flow = match Self::ALL.get(to_usize(both & 7)) {
+            Some(Self::Done) => Flow::Done(value),
+            Some(Self::Woke) => Flow::Woke(value),
+            Some(Self::Wait) => Flow::Wait,
+            Some(Self::Yield) => Flow::Yield,
+            Some(Self::Replaced) => Flow::Replaced,
+            Some(Self::Gone) | None => Flow::Gone,
+        };
+        (both >> 3, flow)
+    }
+}
+
+/// [`leave`], everything in registers.
+#[cold]
+#[inline(never)]
+extern "C" fn leave_by_registers<H: Host>(
+    a0: u64,
+    a1: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+    a5: u64,
+    posix: &mut Posix<H>,
+    outcome: u64,
+    value: u64,
+) -> Answer {
+    let (number, flow) = Outcome::apart(outcome, value);
+    leave(posix, number, Arguments::new([a0, a1, a2, a3, a4, a5]), Ok(flow))
 }
 
 /// What is rarer than a result.

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 
 /// Pieces of a readv or writev that need no allocation.
-const FEW: usize = 8;
+const FEW: usize = 2;
 /// Linux's UIO_MAXIOV.
 const MOST_PIECES: u64 = 1024;
 

@@ -12,6 +12,7 @@
 )]
 
 mod block;
+mod bytes;
 mod calls;
 mod capabilities;
 mod clock;
