@@ -73,6 +73,8 @@ pub struct Built {
     pub image_bytes: u64,
     /// The archive's entries and their sizes in bytes.
     pub entries: Vec<(String, u64)>,
+    /// Hosted programs that its description starts.
+    pub programs: usize,
     /// What the user should know, though the image is good.
     pub notes: Vec<String>,
 }
@@ -138,6 +140,7 @@ fn build_from(request: &BuildRequest, source: &Source) -> Result<Built, Mistake>
         memory_bytes: system.memory.value,
         image_bytes: mem_size,
         entries: blocks.into_iter().map(|block| (block.name, block.data.len() as u64)).collect(),
+        programs: system.programs.len(),
         notes: note.into_iter().collect(),
     })
 }

@@ -66,6 +66,16 @@ pub fn archive(
     Ok(archive.finish())
 }
 
+/// Returns an archive of the files alone: the guest starts what its description says.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn archive_without_job(files: &Tree) -> Result<Vec<u8>, TreeError> {
+    let mut archive = Archive::new();
+    files.pack(&mut archive)?;
+    Ok(archive.finish())
+}
+
 fn text(groups: &[Vec<Program>], wishes: Wishes) -> String {
     let mut lines = String::new();
     let mut add = |line: Line<'_>| lines.push_str(&format!("{line}\n"));
@@ -111,5 +121,7 @@ mod tests {
             beside\nargument value=two\nenvironment value=A=b%20c\n\
             next\nargument value=three\nenvironment value=A=b%20c\n";
         assert!(bytes.contains(expected), "{bytes}");
+        let bytes = archive_without_job(&Tree::default()).unwrap();
+        assert!(!String::from_utf8(bytes).unwrap().contains(MEMBER));
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Image {
     pub(crate) kernel: PathBuf,
     /// Where it is loaded.
     pub(crate) load_address: LoadAddress,
+    /// Hosted programs that it starts without being told to.
+    pub(crate) programs: usize,
 }
 
 /// Kernel and servers, built.
@@ -104,7 +106,13 @@ pub(crate) fn image_of(
     for note in &built.notes {
         eprintln!("note: {note}");
     }
-    Ok(Image { file: built.path, memory_mib: built.memory_bytes >> 20, kernel, load_address })
+    Ok(Image {
+        file: built.path,
+        memory_mib: built.memory_bytes >> 20,
+        kernel,
+        load_address,
+        programs: built.programs,
+    })
 }
 
 fn names_of_images(workspace: &Workspace) -> Vec<String> {

@@ -26,7 +26,7 @@ use terminal::UserTerminal;
 /// What to boot, and what to run on it.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Boot the system that images/NAME.toml describes; without CMD, nothing is run on it.
+    /// Boot the system that images/NAME.toml describes; without CMD, only the programs that it names are run on it.
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
     /// Lay the folder DIR over the guest's root file system; the last DIR is the topmost.
@@ -128,6 +128,10 @@ fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArg
     let image = build::named_image(workspace, &programs, name, LoadAddress::DEFAULT)?;
     let timeout = arguments.timeout.map_or(Duration::MAX, Duration::from_secs);
     let mut machine = boot::machine(&image, timeout);
+    let prepared = match prepared {
+        None if image.programs != 0 => Some(command::files(shell, workspace, host, arguments)?),
+        prepared => prepared,
+    };
     let mut initrd = tempfile::Builder::new().prefix("bixi-").tempfile().into_diagnostic()?;
     if let Some(archive) = prepared {
         std::io::Write::write_all(&mut initrd, &archive)

@@ -11,6 +11,7 @@ mod guest;
 mod host;
 mod hosted;
 mod session;
+mod several;
 mod style;
 mod tally;
 
@@ -87,6 +88,7 @@ pub(crate) fn run(
             echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
             session::run(&selection, &mut tally);
+            several::run(shell, workspace, host, &programs, &selection, &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, host, &programs, &selection, &mut tally);
         }

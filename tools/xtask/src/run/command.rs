@@ -38,6 +38,31 @@ pub(super) fn prepare(
     arguments: &RunArguments,
     terminal: Option<Window>,
 ) -> Result<Prepared> {
+    let mut files = gather(shell, workspace, host, arguments)?;
+    let words = command_words(arguments);
+    let name = words.first().map_or(OsStr::new(SHELL), |word| OsStr::from_bytes(word));
+    match place(&mut files, name)? {
+        Found::Program => {}
+        Found::Nothing(report) => return Ok(Prepared::NotFound(report)),
+    }
+    let program = Program { arguments: words.clone(), environment: environment(&arguments.env) };
+    let strace = if arguments.strace { Strace::Yes } else { Strace::No };
+    let wishes = Wishes { strace, terminal };
+    Ok(Prepared::Archive(job::archive(&[vec![program]], wishes, &files)?))
+}
+
+/// Packs the guest's files alone, for an image that says itself what runs.
+pub(super) fn files(
+    shell: &Shell,
+    workspace: &Workspace,
+    host: &Host,
+    arguments: &RunArguments,
+) -> Result<Vec<u8>> {
+    Ok(job::archive_without_job(&gather(shell, workspace, host, arguments)?)?)
+}
+
+/// The guest's root file system.
+fn gather(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArguments) -> Result<Tree> {
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
     let mut files = root::of_packages(&loong64, &arguments.package)?;
     for folder in &arguments.root {
@@ -49,16 +74,7 @@ pub(super) fn prepare(
     for file in files.left_out() {
         eprintln!("note: {} is a device, socket or pipe: it is left out", file.display());
     }
-    let words = command_words(arguments);
-    let name = words.first().map_or(OsStr::new(SHELL), |word| OsStr::from_bytes(word));
-    match place(&mut files, name)? {
-        Found::Program => {}
-        Found::Nothing(report) => return Ok(Prepared::NotFound(report)),
-    }
-    let program = Program { arguments: words.clone(), environment: environment(&arguments.env) };
-    let strace = if arguments.strace { Strace::Yes } else { Strace::No };
-    let wishes = Wishes { strace, terminal };
-    Ok(Prepared::Archive(job::archive(&[vec![program]], wishes, &files)?))
+    Ok(files)
 }
 
 fn command_words(arguments: &RunArguments) -> Vec<Vec<u8>> {
