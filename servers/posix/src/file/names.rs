@@ -189,6 +189,35 @@ impl<H: Host> Server<H> {
         Ok((parent, id))
     }
 
+    /// Removes everything in /tmp.
+    pub fn empty_temporary(&mut self) {
+        if let Some(temporary) = self.files.tree.child(ROOT, b"tmp") {
+            self.empty_folder(temporary);
+        }
+    }
+
+    /// Removes everything in a directory, the deepest first.
+    fn empty_folder(&mut self, folder: NodeId) {
+        let now = self.now();
+        let mut path = alloc::vec![folder];
+        while let Some(at) = path.last().copied() {
+            let entries = self.files.tree.get(at).and_then(|node| node.folder());
+            let first = entries.and_then(|entries| entries.before(u64::MAX).next());
+            let Some((entry, below)) = first else {
+                path.pop();
+                continue;
+            };
+            let name = entry.name.clone();
+            let inside = self.files.tree.get(below).and_then(|node| node.folder());
+            if inside.is_some_and(|inside| !inside.is_empty()) {
+                path.push(below);
+            } else {
+                let left = self.files.tree.unlink(at, name.bytes(), now);
+                self.free_left(left);
+            }
+        }
+    }
+
     fn remove(&mut self, parent: NodeId, target: &Target) -> Result<u64, Errno> {
         let now = self.now();
         let left = self.files.tree.unlink(parent, &target.name, now);

@@ -15,7 +15,6 @@ use crate::host::Host;
 use crate::memory::content::{Stopped, Why};
 use crate::number::{to_u64, to_usize};
 use crate::server::Server;
-use crate::user::Short;
 use alloc::collections::VecDeque;
 
 define_id! {
@@ -204,25 +203,37 @@ impl<H: Host> Server<H> {
         }
         let was_full = pipe.is_full();
         let mut done = 0;
+        // Bytes of the first slot that were copied. As on Linux they are taken out once all is well with the
+        // slot's part: after a fault within it they are still there, and nothing of them counts.
+        let mut copied = 0;
         let mut fault = false;
         'pieces: for mut piece in pieces.iter() {
             while !piece.is_empty() {
                 let Some(slot) = self.files.pipes.get(id).and_then(|pipe| pipe.slots.front()).copied() else {
                     break 'pieces;
                 };
-                let part = piece.first(to_u64(slot.length));
-                let copied = self.view()?.frame_to_user(slot.frame, slot.offset, part);
-                let bytes = copied.map_or_else(|Short { done }| done, |()| to_usize(part.bytes()));
-                let packet = slot.merge == Merge::No && copied.is_ok();
-                // What was not read of a packet is gone.
-                self.take_from_pipe(id, if packet { slot.length } else { bytes });
-                done += to_u64(bytes);
-                piece = piece.after(to_u64(bytes));
-                fault = copied.is_err();
-                if fault || packet {
+                let part = piece.first(to_u64(slot.length - copied));
+                if self.view()?.frame_to_user(slot.frame, slot.offset + copied, part).is_err() {
+                    fault = true;
+                    break 'pieces;
+                }
+                copied += to_usize(part.bytes());
+                piece = piece.after(part.bytes());
+                let packet = slot.merge == Merge::No;
+                if copied == slot.length || packet {
+                    done += to_u64(copied);
+                    // What was not read of a packet is gone.
+                    self.take_from_pipe(id, slot.length);
+                    copied = 0;
+                }
+                if packet {
                     break 'pieces;
                 }
             }
+        }
+        if !fault && copied != 0 {
+            done += to_u64(copied);
+            self.take_from_pipe(id, copied);
         }
         if was_full && let Some(pipe) = self.files.pipes.get(id).filter(|pipe| !pipe.is_full()) {
             self.waits.wake_all(pipe.writable, &mut self.ready);
@@ -270,7 +281,8 @@ impl<H: Host> Server<H> {
         let fits = pipe.slots.back().is_some_and(|slot| {
             slot.merge == Merge::Yes && to_u64(slot.offset + slot.length) + over <= PAGE_BYTES
         });
-        let mut filling = Filling { pipe: id, merge, merging: if fits { over } else { 0 }, fresh: false };
+        let merging = if fits { over } else { 0 };
+        let mut filling = Filling { pipe: id, merge, merging, fresh: false, unit: 0 };
         let mut done = 0;
         let mut why = None;
         for mut piece in source.iter() {
@@ -285,6 +297,11 @@ impl<H: Host> Server<H> {
                     Err(stopped) => Some(Some(stopped.why)),
                 };
             }
+        }
+        if why == Some(Some(Why::Fault)) {
+            // As on Linux: of a slot that could not be filled as far as was meant nothing counts.
+            self.take_back(id, filling.unit);
+            done -= filling.unit;
         }
         if was_empty
             && done != 0
@@ -316,6 +333,7 @@ impl<H: Host> Server<H> {
             None => {
                 let frame = pipe.spare.take().or_else(|| self.memory.frames.take());
                 let frame = frame.ok_or(stopped(Why::NoSpace))?;
+                filling.unit = 0;
                 Slot { frame, offset: 0, length: 0, merge: filling.merge }
             }
         };
@@ -335,12 +353,29 @@ impl<H: Host> Server<H> {
                 pipe.slots.push_back(grown);
             }
         }
+        filling.unit += bytes;
         if filling.merging != 0 {
             filling.merging -= bytes;
+            if filling.merging == 0 {
+                filling.unit = 0;
+            }
         } else {
             filling.fresh = true;
         }
         result.map(|()| bytes)
+    }
+
+    /// Takes the last bytes of the last slot back out of a pipe.
+    fn take_back(&mut self, id: PipeId, bytes: u64) {
+        let Some(pipe) = self.files.pipes.get_mut(id).filter(|_| bytes != 0) else { return };
+        let Some(slot) = pipe.slots.back_mut() else { return };
+        slot.length -= to_usize(bytes).min(slot.length);
+        if slot.length == 0
+            && let Some(slot) = pipe.slots.pop_back()
+            && let Some(second) = pipe.spare.replace(slot.frame)
+        {
+            self.memory.frames.release(second);
+        }
     }
 
     /// Sets how much a pipe can hold (F_SETPIPE_SZ).
@@ -374,6 +409,8 @@ struct Filling {
     merge: Merge,
     /// Bytes still to go behind what was last written before.
     merging: u64,
+    /// Bytes that were put into the slot in hand.
+    unit: u64,
     /// Whether the last slot is this write's own, to be filled to its end.
     fresh: bool,
 }

@@ -47,6 +47,8 @@ impl<H: Host> Server<H> {
         while self.jobs.running.is_empty() {
             self.tell_ends();
             let Some(group) = self.jobs.waiting.pop_front() else { return };
+            // What one group of programs left there is not the next one's.
+            self.empty_temporary();
             for program in group {
                 self.start_program(program);
             }

@@ -1,6 +1,7 @@
 //! Files: the archive's reader, paths, descriptors, and the streams.
 
 mod linux;
+mod pipes;
 
 use super::cpio::{self, Damaged};
 use super::node::Time;
