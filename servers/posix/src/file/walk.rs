@@ -164,6 +164,10 @@ impl<H: Host> Server<H> {
             if is_last && follows == Slash::Yes {
                 slash = Slash::Yes;
             }
+            // A name that is to be made and has a slash behind is refused by the caller, whatever it names.
+            if last == Last::Make && is_last && slash == Slash::Yes && !matches!(name, b"." | b"..") {
+                return Ok(Walked { parent: at, name, found: None, slash });
+            }
             let Some(found) = found else {
                 if is_last {
                     return Ok(Walked { parent: at, name, found: None, slash });
