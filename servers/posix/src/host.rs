@@ -5,7 +5,6 @@
 //! Nothing here interprets what a program gave: addresses come checked, by [`crate::user`].
 
 use crate::address::{PAGE_BYTES, PageRange};
-use zerocopy::IntoBytes;
 
 /// A lower VSpace, by its number at the host (C-45: made once, recycled).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +112,9 @@ pub struct HandlerEntry {
     pub arguments: [u64; 3],
 }
 
+/// Words of Linux's sigcontext up to its flags: sc_pc, sc_regs.
+pub const FRAME_WORDS: usize = 33;
+
 /// Registers by number.
 mod register {
     pub(super) const RA: usize = 1;
@@ -120,8 +122,6 @@ mod register {
     pub(super) const A0: usize = 4;
     /// What a system call destroys.
     pub(super) const TEMPORARIES: core::ops::RangeInclusive<usize> = 12..=20;
-    /// Words of Linux's sigcontext up to its flags: sc_pc, sc_regs.
-    pub(super) const SIGCONTEXT: usize = 33;
 }
 
 impl Registers {
@@ -370,31 +370,18 @@ pub trait Host: 'static {
         }
         self.set_registers(context, &registers);
     }
-    /// Writes the current context's pc and registers 0 (as zero) to 31 to its program's memory, as sc_pc and
-    /// sc_regs of Linux's sigcontext: 264 bytes.
-    ///
-    /// # Errors
-    /// [`CopyStop`] at the first byte that cannot be written.
-    fn store_registers(&mut self, context: ContextId, to: u64) -> Result<(), CopyStop> {
+    /// A context's pc, then registers 0 (as zero) to 31: as sc_pc and sc_regs of Linux's sigcontext have them.
+    fn frame_registers(&mut self, context: ContextId, words: &mut [u64; FRAME_WORDS]) {
         let registers = self.registers(context);
-        let mut words = [0; register::SIGCONTEXT];
         let values = [registers.pc, 0].into_iter().chain(registers.general.into_iter().skip(1));
         for (word, value) in words.iter_mut().zip(values) {
             *word = value;
         }
-        self.copy_out(words.as_bytes(), to)
     }
-    /// The other way: reads what [`Host::store_registers`] writes. It is entered in full next. When it stops,
-    /// the context may have some of the registers.
-    ///
-    /// # Errors
-    /// [`CopyStop`] at the first byte that cannot be read.
-    fn load_registers(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
-        let mut words = [0_u64; register::SIGCONTEXT];
-        self.copy_in(from, words.as_mut_bytes())?;
-        let [pc, general @ ..] = words;
+    /// The other way. It is entered in full next.
+    fn set_frame_registers(&mut self, context: ContextId, words: &[u64; FRAME_WORDS]) {
+        let [pc, general @ ..] = *words;
         self.set_registers(context, &Registers { general, pc });
-        Ok(())
     }
 
     /// How much of the vector unit the current context's program has used, so that a signal frame has a record

@@ -89,7 +89,7 @@ impl Fault {
             },
             exception::FLOATING_POINT => (Signal::SIGFPE, code::FPE_FLTUNK, pc),
             // Undefined and privileged instructions, and units that the machine has not.
-            _ => (Signal::SIGILL, code::SI_KERNEL, pc),
+            _ => (Signal::SIGILL, code::SI_KERNEL, 0),
         };
         FaultSignal { signal, code, address }
     }

@@ -124,7 +124,9 @@ impl<H: Host> Posix<H> {
 
     /// The acting thread cannot go on, or must not: chooses who does.
     pub fn schedule(&mut self) -> Next {
-        self.drop_abandoned();
+        if self.server().is_some_and(|server| !server.abandoned.is_empty()) {
+            self.drop_abandoned();
+        }
         if let Some(server) = self.server()
             && let Some(thread) = server.at_once.take()
             && server.acting.is_some_and(|current| current.thread == thread)
@@ -244,12 +246,13 @@ impl<H: Host> Server<H> {
 
     /// Asks the host for the next alarm that anybody needs, unless it has one at least as early.
     pub fn arm(&mut self) {
+        const NEVER: u64 = u64::MAX;
         let host = &self.host;
-        let tick = self.ready.tick_due(|| host.monotonic_ns());
-        let processor = self.processor_left().map(|left| self.entered_ns.saturating_add(left));
-        let wishes = [tick, self.waits.timers.first(), self.alarms.first(), processor];
-        let Some(due) = wishes.into_iter().flatten().min() else { return };
-        if self.armed_ns.is_none_or(|armed| due < armed) {
+        let tick = self.ready.tick_due(|| host.monotonic_ns()).unwrap_or(NEVER);
+        let processor = self.processor_left().map_or(NEVER, |left| self.entered_ns.saturating_add(left));
+        let waits = self.waits.timers.first().unwrap_or(NEVER);
+        let due = tick.min(processor).min(waits).min(self.alarms.first().unwrap_or(NEVER));
+        if due < self.armed_ns.unwrap_or(NEVER) {
             self.armed_ns = Some(due);
             self.host.arm_alarm(due);
         }

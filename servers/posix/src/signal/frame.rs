@@ -8,12 +8,12 @@ use super::info::Info;
 use super::number::Signal;
 use super::stack::StackWords;
 use crate::Errno;
-use crate::host::{ContextId, CopyStop, Host, Width};
+use crate::host::{ContextId, CopyStop, FRAME_WORDS, Host, Width};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
 use crate::number::to_u64;
 use crate::user::{UserPtr, UserSlice};
-use zerocopy::{Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// Bytes from the stack pointer to the first record.
 pub const FRAME_BYTES: u64 = 576;
@@ -25,10 +25,8 @@ pub const STACK: u64 = UCONTEXT + 16;
 pub const MASK: u64 = UCONTEXT + 40;
 /// Where sigcontext begins: sc_pc, then sc_regs.
 pub const REGISTERS: u64 = UCONTEXT + 176;
-/// Bytes of sc_pc and sc_regs.
-pub const REGISTER_BYTES: u64 = 264;
 /// Where sc_flags lies.
-pub const FLAGS: u64 = REGISTERS + REGISTER_BYTES;
+pub const FLAGS: u64 = REGISTERS + 8 * FRAME_WORDS as u64;
 const _: () = assert!(FLAGS + 8 == FRAME_BYTES);
 /// Bytes of a record's head.
 pub const RECORD: u64 = 16;
@@ -84,18 +82,27 @@ pub mod record {
     }
 }
 
-/// The frame's first bytes, up to the mask.
-#[derive(Clone, Copy, Debug, IntoBytes, Immutable)]
+/// A frame without its records, and the head of the first: all of it if nothing of the vector unit is in use.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-struct Head {
+struct Frame {
     info: [u64; 16],
     flags: u64,
     link: u64,
     stack: StackWords,
     mask: u64,
+    /// The rest of the program's own sigset_t, and what aligns sigcontext.
+    unused: [u64; 16],
+    registers: [u64; FRAME_WORDS],
+    context_flags: u64,
+    record: [u64; 2],
 }
 
-const _: () = assert!(size_of::<Head>() as u64 == MASK + 8);
+const _: () = assert!(core::mem::offset_of!(Frame, stack) as u64 == STACK);
+const _: () = assert!(core::mem::offset_of!(Frame, mask) as u64 == MASK);
+const _: () = assert!(core::mem::offset_of!(Frame, registers) as u64 == REGISTERS);
+const _: () = assert!(core::mem::offset_of!(Frame, context_flags) as u64 == FLAGS);
+const _: () = assert!(core::mem::offset_of!(Frame, record) as u64 == FRAME_BYTES);
 
 /// Where the parts of a frame lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,31 +157,30 @@ impl<H: Host> View<'_, H> {
         let layout = Layout::below(top, width);
         let Layout { sp, record, end } = layout;
         UserSlice::new(sp, (top & !15).wrapping_sub(sp))?;
-        let head = Head {
-            info: contents.info.whole(),
-            flags: 0,
-            link: 0,
-            stack: contents.stack,
-            mask: contents.mask,
-        };
-        self.write(UserPtr::new(sp)?, &head)?;
-        let registers = UserSlice::new(sp + REGISTERS, REGISTER_BYTES)?;
-        self.persist(registers, Access::Store, |host, at| host.store_registers(context, at))?;
         let access = match contents.access {
             Some(Access::Load | Access::Fetch) => flags::ADDRESS_READ,
             Some(Access::Store) => flags::ADDRESS_WRITE,
             None => 0,
         };
-        let Some((head, payload)) = record else {
-            // sc_flags and the END record lie side by side.
-            self.write(UserPtr::new(sp + FLAGS)?, &[u64::from(access), 0, 0])?;
-            return Ok(layout);
+        let (used, head) = match record {
+            Some((head, _)) => (flags::USED_FP, u64::from(record::magic(width)) | (end - head) << 32),
+            None => (0, 0),
         };
-        let magic = u64::from(record::magic(width)) | (end - head) << 32;
-        self.write(UserPtr::new(sp + FLAGS)?, &[u64::from(access | flags::USED_FP), magic, 0])?;
-        let payload = UserSlice::new(payload, record::bytes(width))?;
-        self.persist(payload, Access::Store, |host, at| host.store_vectors(context, width, at))?;
-        self.write(UserPtr::new(end)?, &[0_u64; 2])?;
+        // Filled in place: every copy of it would cost what the frame's own does.
+        let mut frame = Frame::new_zeroed();
+        for (place, word) in frame.info.iter_mut().zip(contents.info.0) {
+            *place = word;
+        }
+        (frame.stack, frame.mask) = (contents.stack, contents.mask);
+        self.host.frame_registers(context, &mut frame.registers);
+        frame.context_flags = u64::from(access | used);
+        frame.record = [head, 0];
+        self.write(UserPtr::new(sp)?, &frame)?;
+        if let Some((_, payload)) = record {
+            let payload = UserSlice::new(payload, record::bytes(width))?;
+            self.persist(payload, Access::Store, |host, at| host.store_vectors(context, width, at))?;
+            self.write(UserPtr::new(end)?, &[0_u64; 2])?;
+        }
         Ok(layout)
     }
 

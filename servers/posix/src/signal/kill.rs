@@ -1,7 +1,7 @@
 //! The calls that send: kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo.
 
 use super::info::{Info, code};
-use super::number::Signal;
+use super::number::{STOPS, Signal};
 use super::send::Target;
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
@@ -19,13 +19,22 @@ type Sent = Option<(Signal, Info)>;
 
 /// kill(2).
 pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let process = server.process()?;
+    let current = server.current()?;
+    let process = server.processes.get(current.process).ok_or(Errno::ESRCH)?;
     let (pid, own, group) = (low_i32(arguments.word(0)), process.pid, process.group);
+    if u32::try_from(pid) == Ok(own.0)
+        && let Some(signal) = Signal::new(u64::from(low_u32(arguments.word(1))))
+        && signal.bit() & (STOPS | Signal::SIGCONT.bit()) == 0
+        && process.signals.actions.get(signal).ignores(signal)
+        && server.first_thread_holds(process) & signal.bit() == 0
+    {
+        // It comes to nothing.
+        return Ok(Flow::Done(0));
+    }
     let what = server.callers_signal(arguments.word(1), code::SI_USER);
     if u32::try_from(pid) == Ok(own.0) {
         // The usual case is short.
-        let current = server.current()?.process;
-        let done = server.send_if_allowed(Target::Process(current), current, what?);
+        let done = server.send_if_allowed(Target::Process(current.process), current.process, what?);
         return finish(server, done);
     }
     let done = match pid {

@@ -5,13 +5,13 @@
 
 use super::info::{Info, code};
 use super::number::{SYNCHRONOUS, Signal};
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// The signals.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
     set: u64,
-    queue: VecDeque<Info>,
+    queue: Vec<Info>,
 }
 
 impl Pending {
@@ -29,7 +29,7 @@ impl Pending {
     /// Adds a signal with what comes with it.
     pub fn push(&mut self, signal: Signal, info: Info) {
         self.set |= signal.bit();
-        self.queue.push_back(info);
+        self.queue.push(info);
     }
 
     /// Adds a signal alone.
@@ -40,8 +40,14 @@ impl Pending {
     /// Takes the first entry of a signal.
     pub fn take(&mut self, signal: Signal) -> Info {
         let is = |info: &Info| info.0[0] & 0xff == u64::from(signal.0);
+        if self.queue.len() <= 1 {
+            // The usual one.
+            self.set &= !signal.bit();
+            let info = self.queue.pop_if(|info| is(info));
+            return info.unwrap_or(Info::user(signal, code::SI_USER, 0, 0));
+        }
         let position = self.queue.iter().position(is);
-        let info = position.and_then(|position| self.queue.remove(position));
+        let info = position.map(|position| self.queue.remove(position));
         if !signal.is_realtime() || !self.queue.iter().any(is) {
             self.set &= !signal.bit();
         }

@@ -132,6 +132,13 @@ impl<H: Host> Server<H> {
         self.processes.get(process)?.threads.first().copied()
     }
 
+    /// What the thread that is asked first holds off.
+    #[inline]
+    pub(crate) fn first_thread_holds(&self, process: &crate::process::Process) -> u64 {
+        let first = process.threads.first().and_then(|thread| self.threads.get(*thread));
+        first.map_or(0, |record| record.mask | record.signals.awaited)
+    }
+
     /// The thread of a process that takes a signal now; all that hold it off leave it pending.
     fn taker(&self, process: ProcessId, first: ThreadId, signal: Signal) -> Option<ThreadId> {
         if self.takes(first, signal) {

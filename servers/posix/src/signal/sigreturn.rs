@@ -3,17 +3,19 @@
 //! The frame is the program's to forge. What Linux refuses is refused, by SIGSEGV; everything else is taken as
 //! it is: general registers and pc mean nothing to the server, masks and stacks are checked as calls check them.
 
-use super::frame::{FLAGS, FRAME_BYTES, MASK, RECORD, REGISTER_BYTES, REGISTERS, STACK, flags, record};
+use super::frame::{FLAGS, FRAME_BYTES, MASK, RECORD, REGISTERS, STACK, flags, record};
 use super::info::{Info, code};
 use super::number::{NEVER, Signal};
 use super::stack::StackWords;
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
-use crate::host::{ContextId, Exit, Host, Width};
+use crate::host::{ContextId, Exit, FRAME_WORDS, Host, Width};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
+use crate::number::low_u32;
 use crate::server::Server;
 use crate::user::{UserPtr, UserSlice};
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Records that are looked at; Linux looks at as many as there are.
 const MOST_RECORDS: u32 = 1024;
@@ -57,67 +59,107 @@ pub fn rt_sigreturn<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<Flo
     Ok(if server.acting.is_some() { Flow::Replaced } else { Flow::Gone })
 }
 
+/// What is read of a frame at once: sigcontext, and the head of the first record.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes)]
+#[repr(C)]
+struct Saved {
+    registers: [u64; FRAME_WORDS],
+    flags: u64,
+    record: u64,
+}
+
+/// uc_stack, and the mask behind it.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes)]
+#[repr(C)]
+struct Around {
+    stack: StackWords,
+    mask: u64,
+}
+
+const _: () = assert!(STACK + size_of::<StackWords>() as u64 == MASK);
+const _: () = assert!(REGISTERS + core::mem::offset_of!(Saved, flags) as u64 == FLAGS);
+
 impl<H: Host> Server<H> {
     fn restore(&mut self) -> Result<Trap, Errno> {
         let context = self.thread()?.context;
         let sp = self.host.stack_pointer(context);
-        // What a refused frame leaves: the call's end with 0, as Linux has it.
-        let refused = |server: &mut Self, error| {
-            server.host.finish_call(context, 0);
-            Err(error)
-        };
-        let frame = match UserSlice::new(sp, FRAME_BYTES) {
-            Ok(frame) => frame.address(),
-            Err(error) => return refused(self, error),
-        };
+        let restored = self.restore_from(context, sp);
+        if restored.is_err() {
+            // What a refused frame leaves: the call's end with 0, as Linux has it.
+            self.host.finish_call(context, 0);
+        }
+        restored
+    }
+
+    fn restore_from(&mut self, context: ContextId, sp: u64) -> Result<Trap, Errno> {
+        let frame = UserSlice::new(sp, FRAME_BYTES)?.address();
         let mut view = self.view()?;
-        let mask: u64 = match UserPtr::new(frame + MASK).and_then(|pointer| view.read(pointer)) {
-            Ok(mask) => mask,
-            Err(error) => return refused(self, error),
-        };
-        self.thread_mut()?.mask = mask & !NEVER;
-        let mut view = self.view()?;
-        let trap = match view.restore_vectors(context, frame) {
-            Ok(trap) => trap,
-            Err(error) => return refused(self, error),
-        };
-        let registers = UserSlice::new(frame + REGISTERS, REGISTER_BYTES)?;
-        view.persist(registers, Access::Load, |host, at| host.load_registers(context, at))?;
-        let given: StackWords = view.read(UserPtr::new(frame + STACK)?)?;
+        let around: Around = view.read(UserPtr::new(frame + STACK)?)?;
+        let trap = view.restore_context(context, frame);
         let sp = self.host.stack_pointer(context);
+        let thread = self.thread_mut()?;
+        // Linux sets the mask before it looks at the rest.
+        thread.mask = around.mask & !NEVER;
+        let trap = trap?;
         // Linux ignores that it cannot be set.
-        let _ = self.thread_mut()?.signals.stack.set(given, sp);
+        let _ = thread.signals.stack.set(around.stack, sp);
         Ok(trap)
     }
 }
 
 impl<H: Host> View<'_, H> {
-    fn restore_vectors(&mut self, context: ContextId, frame: u64) -> Result<Trap, Errno> {
-        let [used, first]: [u64; 2] = self.read(UserPtr::new(frame + FLAGS)?)?;
-        let used = crate::number::low_u32(used) & flags::USED_FP != 0;
-        // Without records, which is the usual frame, nothing more is to be looked at.
-        let records = if first & 0xffff_ffff == 0 {
-            Records::default()
-        } else {
-            self.read_records(frame + FRAME_BYTES)?
-        };
-        if !used {
-            // What the handler used is not the program's.
-            if self.host.vector_width(context) != Width::None {
+    fn restore_context(&mut self, context: ContextId, frame: u64) -> Result<Trap, Errno> {
+        let mut saved = Saved::new_zeroed();
+        let slice = UserSlice::new(frame + REGISTERS, size_of::<Saved>() as u64)?;
+        self.read_bytes(slice, saved.as_mut_bytes())?;
+        let trap = self.restore_vectors(context, frame, &saved)?;
+        self.host.set_frame_registers(context, &saved.registers);
+        Ok(trap)
+    }
+
+    fn restore_vectors(&mut self, context: ContextId, frame: u64, saved: &Saved) -> Result<Trap, Errno> {
+        if low_u32(saved.record) == 0 {
+            // Without records, nothing more is to be looked at. What the handler used is not the program's.
+            if low_u32(saved.flags) & flags::USED_FP == 0 && self.host.vector_width(context) != Width::None {
                 self.host.clear_vectors(context);
             }
             return Ok(Trap::No);
         }
-        let Some((width, payload)) = records.widest() else { return Ok(Trap::No) };
-        let fcsr = UserPtr::<u32>::new(payload + record::fcsr(width))?;
-        let held = self.read(fcsr)?;
-        let pending = held & ((held & ENABLES) << CAUSE_SHIFT);
+        let first = frame + FRAME_BYTES;
+        let (width, payload, fcsr) = match self.usual_record(first, saved.record)? {
+            Some(usual) => usual,
+            None => {
+                // Linux restores what is there whether or not the flags say that it counts.
+                let Some((width, payload)) = self.read_records(first)?.widest() else { return Ok(Trap::No) };
+                let fcsr = self.read(UserPtr::new(payload + record::fcsr(width))?)?;
+                (width, payload, fcsr)
+            }
+        };
+        let pending = fcsr & ((fcsr & ENABLES) << CAUSE_SHIFT);
         if pending != 0 {
-            self.write(fcsr, &(held & !pending))?;
+            self.write(UserPtr::new(payload + record::fcsr(width))?, &(fcsr & !pending))?;
         }
-        let payload = UserSlice::new(payload, record::bytes(width))?;
+        let payload = UserSlice::new(payload, record::fcsr(width) + 4)?;
         self.persist(payload, Access::Load, |host, at| host.load_vectors(context, width, at))?;
         Ok(if pending == 0 { Trap::No } else { Trap::FloatingPoint })
+    }
+
+    /// The one record of a frame as the server writes it: its width, payload and fcsr. `None` for other frames.
+    fn usual_record(&mut self, first: u64, head: u64) -> Result<Option<(Width, u64, u32)>, Errno> {
+        let (width, capability) = match low_u32(head) {
+            record::FPU => (Width::Fp, 1 << 3),
+            record::LSX => (Width::Lsx, 1 << 4),
+            record::LASX => (Width::Lasx, 1 << 5),
+            _ => return Ok(None),
+        };
+        let usual = head >> 32 == RECORD + record::bytes(width);
+        if !usual || self.host.hardware_capabilities() & capability == 0 {
+            return Ok(None);
+        }
+        // fcsr, and the head of what follows the record.
+        let payload = first + RECORD;
+        let [fcsr, next] = self.read(UserPtr::<[u64; 2]>::new(payload + record::fcsr(width))?)?;
+        Ok((low_u32(next) == 0).then_some((width, payload, low_u32(fcsr))))
     }
 
     /// Reads a frame's records up to the end.
@@ -130,7 +172,7 @@ impl<H: Host> View<'_, H> {
         let mut at = first;
         for _ in 0..MOST_RECORDS {
             let head: u64 = self.read(UserPtr::new(at)?)?;
-            let (magic, size) = (crate::number::low_u32(head), head >> 32);
+            let (magic, size) = (low_u32(head), head >> 32);
             let (least, place) = match magic {
                 0 => return Ok(records),
                 record::FPU => (record::bytes(Width::Fp), Some((0, 1 << 3))),

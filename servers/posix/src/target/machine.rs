@@ -3,8 +3,8 @@
 use abi::control::Record;
 use abi::upper::HostInfo;
 use posix::host::{
-    ContextId, CopyStop, Exit, HandlerEntry, Host, Identity, Input, MapEntry, MapStop, Registers, SpaceId,
-    Stream, Width, WindowPage,
+    ContextId, CopyStop, Exit, FRAME_WORDS, HandlerEntry, Host, Identity, Input, MapEntry, MapStop,
+    Registers, SpaceId, Stream, Width, WindowPage,
 };
 use runtime::host::Next;
 use runtime::host::copy::{self, Remaining, Text};
@@ -105,7 +105,7 @@ fn seed(info: &HostInfo) -> Option<[u8; 32]> {
 }
 
 /// A copy's end as the library counts it.
-pub(super) fn stopped(result: Result<(), Remaining>, bytes: usize) -> Result<(), CopyStop> {
+fn stopped(result: Result<(), Remaining>, bytes: usize) -> Result<(), CopyStop> {
     result.map_err(|Remaining(left)| CopyStop {
         done: bytes.saturating_sub(usize::try_from(left).unwrap_or(usize::MAX)),
     })
@@ -256,12 +256,12 @@ impl Host for Machine {
         handlers::enter_handler(context, entry);
     }
 
-    fn store_registers(&mut self, context: ContextId, to: u64) -> Result<(), CopyStop> {
-        handlers::store_registers(context, to)
+    fn frame_registers(&mut self, context: ContextId, words: &mut [u64; FRAME_WORDS]) {
+        handlers::frame_registers(context, words);
     }
 
-    fn load_registers(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
-        handlers::load_registers(context, from)
+    fn set_frame_registers(&mut self, context: ContextId, words: &[u64; FRAME_WORDS]) {
+        handlers::set_frame_registers(context, words);
     }
 
     fn vector_width(&mut self, context: ContextId) -> Width {
