@@ -37,7 +37,9 @@ impl<H: Host> Server<H> {
             Entry::Fd(pid, fd) => {
                 let open = self.open_of(pid, fd)?;
                 Ok(match self.files.open.get(open).ok_or(Errno::ENOENT)?.kind {
-                    OpenKind::Node(node) | OpenKind::Device(_, node) => Place::Node(node),
+                    OpenKind::Node(node) | OpenKind::Device(_, node) | OpenKind::Terminal(_, node) => {
+                        Place::Node(node)
+                    }
                     OpenKind::Proc(entry) => Place::Proc(entry),
                     OpenKind::Pipe(pipe, _) => {
                         let node = self.files.pipes.get(pipe).and_then(|pipe| pipe.node);
