@@ -11,10 +11,46 @@ use packages::loong64::Loong64;
 
 use crate::manifest::GUEST_FOLDER;
 
+/// A program that measures, and what it is made of in `benchmarks/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measurer {
+    /// Most operations, with a C library.
+    Figures,
+    /// Signals, without one: its functions use the vector unit.
+    Signals,
+}
+
+impl Measurer {
+    const ALL: [Self; 2] = [Self::Figures, Self::Signals];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Figures => "figures",
+            Self::Signals => "signals",
+        }
+    }
+
+    const fn sources(self) -> &'static [&'static str] {
+        match self {
+            Self::Figures => &["figures.c"],
+            Self::Signals => &["signals.c", "signals.S"],
+        }
+    }
+
+    const fn linking(self) -> Linking {
+        match self {
+            Self::Figures => Linking::Static,
+            Self::Signals => Linking::Alone,
+        }
+    }
+}
+
 /// An operation that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// Its label between the counter's marks, and its name in `benchmarks/figures.c`.
+    /// Who measures it.
+    pub measurer: Measurer,
+    /// Its label between the counter's marks, and its name in the measurer's source.
     pub label: &'static str,
     /// How often it is measured.
     pub samples: u64,
@@ -26,7 +62,11 @@ pub struct Figure {
 }
 
 const fn figure(label: &'static str, samples: u64, linux: Option<u64>) -> Figure {
-    Figure { label, samples, operations: 1, linux }
+    Figure { measurer: Measurer::Figures, label, samples, operations: 1, linux }
+}
+
+const fn signal(label: &'static str, samples: u64, linux: Option<u64>) -> Figure {
+    Figure { measurer: Measurer::Signals, label, samples, operations: 1, linux }
 }
 
 /// Every figure, in the order in which they are taken.
@@ -43,7 +83,7 @@ pub const FIGURES: &[Figure] = &[
     figure("yield2", 200, Some(5433)),
     figure("wake", 200, Some(623)),
     figure("futex", 100, Some(12_913)),
-    Figure { label: "touch", samples: 5, operations: 256, linux: Some(7381) },
+    Figure { operations: 256, ..figure("touch", 5, Some(7381)) },
     figure("map", 100, Some(15_038)),
     figure("maptouch", 100, Some(31_844)),
     figure("fstat", 100, Some(1451)),
@@ -58,31 +98,53 @@ pub const FIGURES: &[Figure] = &[
     figure("thread", 50, Some(75_000)),
     figure("fork", 50, Some(153_000)),
     figure("exec", 30, Some(325_000)),
+    // Those without the vector unit come before it is used.
+    signal("tgkill", 100, Some(4667)),
+    signal("raise", 100, Some(5242)),
+    signal("sigbrk", 100, Some(3984)),
+    signal("sigsegv", 100, Some(4405)),
+    signal("sigpp", 100, Some(19_141)),
+    signal("tgfp", 100, None),
+    signal("tglsx", 100, None),
+    signal("tglasx", 100, Some(4911)),
 ];
 
-/// Builds the program and packs what the guest is handed: the program as its job.
+/// Builds the programs and packs what the guest is handed: one after the other as its jobs.
 ///
 /// # Errors
-/// It does not compile, or the guest's files cannot be had.
+/// One does not compile, or the guest's files cannot be had.
 pub fn archive(loong64: &Loong64<'_>, folder: &Path) -> Result<Vec<u8>> {
-    let from = crate::folder().join("benchmarks");
     let compiler = Compiler::provide(loong64)?;
-    let (sources, headers) = ([from.join("figures.c")], [from.join("figures.h")]);
+    let mut files = root::of_packages(loong64, &[])?;
+    let mut jobs = Vec::new();
+    for measurer in Measurer::ALL {
+        let place = PathBuf::from(GUEST_FOLDER).join(measurer.name());
+        files.put(&place, Node::File(0o755, build(loong64, &compiler, measurer, folder)?))?;
+        let taken = FIGURES.iter().filter(|figure| figure.measurer == measurer);
+        let words = taken.map(|figure| format!("{}={}", figure.label, figure.samples).into_bytes());
+        let arguments = std::iter::once(place.into_os_string().into_encoded_bytes()).chain(words).collect();
+        let environment = crate::ENVIRONMENT.iter().map(|variable| variable.as_bytes().to_vec()).collect();
+        jobs.push(vec![Program { arguments, environment }]);
+    }
+    Ok(job::archive(&jobs, Strace::No, &files)?)
+}
+
+fn build(loong64: &Loong64<'_>, compiler: &Compiler, measurer: Measurer, folder: &Path) -> Result<PathBuf> {
+    let from = crate::folder().join("benchmarks");
+    let sources: Vec<PathBuf> = measurer.sources().iter().map(|source| from.join(source)).collect();
+    let headers = [from.join("figures.h"), crate::folder().join("programs/bare.h")];
     // Where Debian links its own programs; the counter takes what lies lower for the kernel's.
-    let options = ["-Wl,--image-base=0x120000000".to_owned()];
-    let recipe = Recipe { sources: &sources, headers: &headers, options: &options, linking: Linking::Static };
-    let built = folder.join("figures");
+    let mut options = vec!["-Wl,--image-base=0x120000000".to_owned()];
+    if measurer.linking() == Linking::Alone {
+        options.extend(["-ffreestanding", "-mno-lsx"].map(str::to_owned));
+    }
+    let recipe =
+        Recipe { sources: &sources, headers: &headers, options: &options, linking: measurer.linking() };
+    let built = folder.join(measurer.name());
     compiler
         .build(loong64.shell(), &recipe, &built)
-        .wrap_err("cannot build the program that measures hosted operations")?;
-    let place = PathBuf::from(GUEST_FOLDER).join("figures");
-    let mut files = root::of_packages(loong64, &[])?;
-    files.put(&place, Node::File(0o755, built))?;
-    let mut arguments = vec![place.into_os_string().into_encoded_bytes()];
-    arguments
-        .extend(FIGURES.iter().map(|figure| format!("{}={}", figure.label, figure.samples).into_bytes()));
-    let environment = crate::ENVIRONMENT.iter().map(|variable| variable.as_bytes().to_vec()).collect();
-    Ok(job::archive(&[vec![Program { arguments, environment }]], Strace::No, &files)?)
+        .wrap_err("cannot build a program that measures hosted operations")?;
+    Ok(built)
 }
 
 #[cfg(test)]
@@ -91,12 +153,16 @@ mod tests {
 
     #[test]
     fn the_program_has_every_figure() {
-        let source = std::fs::read_to_string(crate::folder().join("benchmarks/figures.c")).unwrap();
-        for figure in FIGURES {
-            assert!(figure.label.len() <= 8, "{}: a label has eight letters", figure.label);
-            assert!(source.contains(&format!("FIGURE({})", figure.label)), "{}", figure.label);
+        for measurer in Measurer::ALL {
+            let file = format!("benchmarks/{}.c", measurer.name());
+            let source = std::fs::read_to_string(crate::folder().join(file)).unwrap();
+            let taken: Vec<_> = FIGURES.iter().filter(|figure| figure.measurer == measurer).collect();
+            for figure in &taken {
+                assert!(figure.label.len() <= 8, "{}: a label has eight letters", figure.label);
+                assert!(source.contains(&format!("FIGURE({})", figure.label)), "{}", figure.label);
+            }
+            let listed = source.matches("FIGURE(").count();
+            assert_eq!(listed, taken.len() + 1, "all of the program's figures are taken");
         }
-        let listed = source.matches("FIGURE(").count();
-        assert_eq!(listed, FIGURES.len() + 1, "all of the program's figures are taken");
     }
 }
