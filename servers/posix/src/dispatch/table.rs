@@ -103,6 +103,7 @@ macro_rules! for_each_linux_call {
             clock_gettime = 113, plain, $crate::time::clock::clock_gettime, (clock: Clock, time: Out(16));
             clock_getres = 114, plain, $crate::time::clock::clock_getres, (clock: Clock, step: OutOptional(16));
             clock_nanosleep = 115, plain, $crate::time::sleep::clock_nanosleep [wait: $crate::time::sleep::clock_nanosleep_waiting], (clock: Clock, flags: Hex, time: In(16), remaining: Address);
+            sched_setaffinity = 122, plain, $crate::process::priority::sched_setaffinity, (pid: Int, bytes: Uint, mask: In(8));
             sched_getaffinity = 123, plain, $crate::time::sleep::sched_getaffinity, (pid: Int, bytes: Uint, mask: Out(8));
             sched_yield = 124, plain, $crate::time::sleep::sched_yield, ();
             restart_syscall = 128, plain, $crate::signal::restart::restart_syscall, ();
@@ -117,6 +118,8 @@ macro_rules! for_each_linux_call {
             rt_sigtimedwait = 137, plain, $crate::signal::wait::rt_sigtimedwait [wait: $crate::signal::wait::rt_sigtimedwait_waiting], (set: In(8), information: OutOptional(128), timeout: InOptional(16), bytes: Size);
             rt_sigqueueinfo = 138, plain, $crate::signal::kill::rt_sigqueueinfo, (pid: Int, signal: Signal, information: In(128));
             rt_sigreturn = 139, full, $crate::signal::sigreturn::rt_sigreturn, ();
+            setpriority = 140, plain, $crate::process::priority::setpriority, (which: Uint, who: Int, nice: Int);
+            getpriority = 141, plain, $crate::process::priority::getpriority, (which: Uint, who: Int);
             setregid = 143, plain, $crate::process::users::setregid, (real: Int, effective: Int);
             setgid = 144, plain, $crate::process::users::setgid, (group: Int);
             setreuid = 145, plain, $crate::process::users::setreuid, (real: Int, effective: Int);

@@ -89,6 +89,7 @@ fn good(row: &Row, kind: Kind, position: usize) -> u64 {
         ("readv" | "writev", Kind::Size) => 2,
         ("clone3", Kind::Size) => 88,
         ("capget" | "capset", Kind::In(8)) => SCRATCH + 0xa000,
+        ("sched_setaffinity", Kind::In(8)) => SCRATCH + 0x8000,
         ("waitid" | "getitimer" | "setitimer", Kind::Uint) => 0,
         ("sigaltstack", Kind::InOptional(_)) => SCRATCH + 0xa100,
         ("rt_sigqueueinfo" | "rt_tgsigqueueinfo", Kind::Int) => {
@@ -129,7 +130,7 @@ fn arguments(row: &Row) -> [u64; 6] {
     for (position, argument) in row.arguments.iter().enumerate() {
         words[position] = match row.name {
             "getrusage" if argument.kind == Kind::Int => 0,
-            "sched_getaffinity" if argument.kind == Kind::Int => 0,
+            "sched_getaffinity" | "sched_setaffinity" if argument.kind == Kind::Int => 0,
             "prlimit64" if argument.kind == Kind::Int => 0,
             "get_robust_list" if argument.kind == Kind::Int => 0,
             _ => good(row, argument.kind, position),

@@ -246,7 +246,9 @@ impl<H: Host> Server<H> {
             Place::Node(id) => self.node_facts(id),
             Place::Proc(entry) => {
                 let (user, group) = match entry {
-                    Entry::Process(pid) | Entry::Of(pid, _) | Entry::Fd(pid, _) => {
+                    Entry::Process(pid) | Entry::Of(pid, _) | Entry::Fd(pid, _)
+                        if pid != crate::process::numbers::INIT =>
+                    {
                         let process = self.process_of_pid(pid).ok_or(Errno::ENOENT)?;
                         (process.credentials.user.effective, process.credentials.group.effective)
                     }

@@ -12,6 +12,7 @@ pub mod identity;
 pub mod limits;
 pub mod numbers;
 pub mod prctl;
+pub mod priority;
 pub mod robust;
 pub mod schedule;
 pub mod start;
@@ -137,6 +138,8 @@ pub struct Process {
     pub changed: QueueId,
     /// Its signals.
     pub signals: ProcessSignals,
+    /// How nice it is, -20 to 19.
+    pub nice: i32,
     /// What personality says it is.
     pub personality: u32,
     /// PR_SET_NO_NEW_PRIVS: 0 or 1.

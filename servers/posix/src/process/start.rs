@@ -67,6 +67,7 @@ impl<H: Host> Server<H> {
             change: None,
             changed,
             signals: ProcessSignals::default(),
+            nice: 0,
             personality: 0,
             no_new_privileges: 0,
         };

@@ -4,6 +4,7 @@ use super::super::directory::Listing;
 use super::super::node::DIRECTORY;
 use super::{Entry, Folder, Item, Link, System, named, number};
 use crate::host::Host;
+use crate::process::numbers::INIT;
 use crate::process::{Pid, Process};
 use crate::server::Server;
 use alloc::vec::Vec;
@@ -26,7 +27,8 @@ impl<H: Host> Server<H> {
             Entry::Root => {
                 if let Some(pid) = decimal(name) {
                     let pid = Pid(pid);
-                    return self.process_of_pid(pid).map(|_| Entry::Process(pid));
+                    let known = pid == INIT || self.process_of_pid(pid).is_some();
+                    return known.then_some(Entry::Process(pid));
                 }
                 named(Link::ALL, name)
                     .map(Entry::Link)
@@ -37,7 +39,9 @@ impl<H: Host> Server<H> {
                 .map(Entry::System)
                 .or_else(|| in_folder(Some(folder), name)),
             Entry::Process(pid) => {
-                self.process_of_pid(pid)?;
+                if pid != INIT {
+                    self.process_of_pid(pid)?;
+                }
                 named(Item::ALL, name).map(|item| Entry::Of(pid, item))
             }
             Entry::Of(pid, Item::Task) => {
@@ -97,7 +101,8 @@ impl<H: Host> Server<H> {
             Entry::Root => {
                 let links = Link::ALL.iter().map(|(_, link)| Entry::Link(*link));
                 fixed(&mut systems(None).chain(folders(None)).chain(links));
-                let mut pids: Vec<u32> = self.processes.iter().map(|(_, process)| process.pid.0).collect();
+                let known = self.processes.iter().map(|(_, process)| process.pid.0);
+                let mut pids: Vec<u32> = known.chain([INIT.0]).collect();
                 pids.sort_unstable();
                 names
                     .extend(pids.into_iter().map(|pid| (Entry::Process(Pid(pid)), NUMBERS + u64::from(pid))));

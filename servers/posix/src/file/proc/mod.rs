@@ -3,6 +3,7 @@
 //! Nothing here is kept: an [`Entry`] is a question, and every read answers it anew. What is not here is not
 //! there: a program that needs more finds ENOENT.
 
+mod init;
 mod link;
 mod list;
 mod process;

@@ -2,6 +2,7 @@
 
 use super::super::descriptor::OnExec;
 use super::super::descriptor::flags;
+use super::init::write_init;
 use super::system::TICK_NS;
 use super::{Item, Text};
 use crate::Errno;
@@ -10,6 +11,7 @@ use crate::host::Host;
 use crate::memory::area::{Area, Protection, Role, Sharing};
 use crate::memory::space::Space;
 use crate::number::to_usize;
+use crate::process::numbers::INIT;
 use crate::process::{Pid, Process, Thread};
 use crate::server::Server;
 use crate::user::UserSlice;
@@ -26,8 +28,12 @@ const STRINGS_MOST: u64 = 8 << 20;
 impl<H: Host> Server<H> {
     /// Writes a file about a process.
     pub(super) fn write_item(&mut self, pid: Pid, item: Item, text: &mut Text) -> Result<(), Errno> {
+        if pid == INIT {
+            // Appending to bytes cannot fail.
+            let _ = write_init(item, text);
+            return Ok(());
+        }
         let process = self.process_of_pid(pid).ok_or(Errno::ESRCH)?;
-        // Appending to bytes cannot fail.
         let _ = match item {
             Item::Stat => self.write_stat(pid, process, text),
             Item::Statm => self.write_statm(process, text),
@@ -88,10 +94,7 @@ impl<H: Host> Server<H> {
 
     fn parent_of(&self, process: &Process) -> u32 {
         let parent = process.parent.and_then(|parent| self.processes.get(parent));
-        parent.map_or_else(
-            || if process.pid == crate::process::numbers::INIT { 0 } else { crate::process::numbers::INIT.0 },
-            |parent| parent.pid.0,
-        )
+        parent.map_or_else(|| if process.pid == INIT { 0 } else { INIT.0 }, |parent| parent.pid.0)
     }
 
     fn write_stat(&self, pid: Pid, process: &Process, text: &mut Text) -> core::fmt::Result {
@@ -113,9 +116,11 @@ impl<H: Host> Server<H> {
         )?;
         write!(
             text,
-            "{} 0 {} 0 20 0 {} 0 {} {bytes} {resident} {} ",
+            "{} 0 {} 0 {} {} {} 0 {} {bytes} {resident} {} ",
             process.cpu_ns / TICK_NS,
             process.children_cpu_ns / TICK_NS,
+            20 + process.nice,
+            process.nice,
             process.threads.len(),
             process.started_ns / TICK_NS,
             u64::MAX
