@@ -80,6 +80,7 @@ macro_rules! for_each_linux_call {
             sendfile = 71, plain, $crate::file::copying::sendfile [wait: $crate::file::copying::sendfile_waiting], (to: Fd, from: Fd, offset: OutOptional(8), bytes: Size);
             pselect6 = 72, plain, $crate::file::poll::pselect6 [wait: $crate::file::poll::pselect6_waiting], (count: Int, readable: OutOptional(8), writable: OutOptional(8), exceptional: OutOptional(8), timeout: InOptional(16), mask: InOptional(16));
             ppoll = 73, plain, $crate::file::poll::ppoll [wait: $crate::file::poll::ppoll_waiting], (entries: Out(8), count: Uint, timeout: InOptional(16), mask: InOptional(8), bytes: Size);
+            signalfd4 = 74, plain, $crate::signal::file::signalfd4, (fd: Int, mask: In(8), bytes: Size, flags: Hex);
             readlinkat = 78, plain, $crate::file::status::readlinkat, (directory: DirFd, path: Path, buffer: BufferOut(3), bytes: Int);
             newfstatat = 79, plain, $crate::file::status::newfstatat, (directory: DirFd, path: Path, status: Out(128), flags: Hex);
             fstat = 80, plain, $crate::file::status::fstat, (fd: Fd, status: Out(128));

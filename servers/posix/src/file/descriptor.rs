@@ -37,6 +37,8 @@ pub enum OpenKind {
     Pipe(PipeId, End),
     /// A counter (eventfd).
     Event(EventId),
+    /// Pending signals (signalfd), those of this set.
+    Signals(u64),
     /// Something in /proc.
     Proc(Entry),
     /// A terminal or a pty's master, and its node.
@@ -332,7 +334,7 @@ impl<H: Host> Server<H> {
             }
             OpenKind::Pipe(pipe, end) => self.close_pipe(pipe, end),
             OpenKind::Event(event) => self.close_event(event),
-            OpenKind::Input | OpenKind::Output(_) | OpenKind::Proc(_) => {}
+            OpenKind::Input | OpenKind::Output(_) | OpenKind::Proc(_) | OpenKind::Signals(_) => {}
         }
     }
 

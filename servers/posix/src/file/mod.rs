@@ -77,6 +77,8 @@ pub struct Files {
     pub pipes: Slots<PipeId, Pipe>,
     /// Counters.
     pub events: Slots<EventId, Event>,
+    /// Threads that wait for signals to be read (signalfd).
+    pub signal_arrived: QueueId,
     /// Locks.
     pub locks: Locks,
     /// Threads that wait for standard input.
@@ -112,6 +114,7 @@ impl Files {
             events: Slots::new(MOST_PIPES),
             locks: Locks::new(waits),
             input_ready: waits.create(),
+            signal_arrived: waits.create(),
             output_ready: waits.create(),
             last_anonymous: 0,
             boot_id: None,

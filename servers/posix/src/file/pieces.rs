@@ -64,7 +64,7 @@ impl Pieces {
     }
 
     /// The pieces without their first `done` bytes.
-    pub(super) fn after(&self, done: u64) -> impl Iterator<Item = UserSlice> {
+    pub(crate) fn after(&self, done: u64) -> impl Iterator<Item = UserSlice> {
         let mut skip = done;
         self.iter().filter_map(move |piece| {
             let rest = piece.after(skip);

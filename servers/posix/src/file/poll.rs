@@ -70,6 +70,13 @@ impl<H: Host> Server<H> {
                 }
                 state
             }
+            OpenKind::Signals(wanted) => {
+                if self.readable_signals(wanted) != 0 {
+                    IN
+                } else {
+                    0
+                }
+            }
             OpenKind::Event(event) => {
                 let Some(event) = self.files.events.get(event) else { return NVAL };
                 let readable = if event.count != 0 { IN } else { 0 };
@@ -106,6 +113,7 @@ impl<H: Host> Server<H> {
                 ]
             }
             OpenKind::Terminal(handle, _) => [self.terminal_queue(handle), None],
+            OpenKind::Signals(_) => [Some(self.files.signal_arrived), None],
             OpenKind::Event(event) => {
                 let event = self.files.events.get(event);
                 [event.map(|event| event.readable), event.map(|event| event.writable)]

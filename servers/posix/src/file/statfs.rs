@@ -50,9 +50,11 @@ pub fn statfs<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u
 /// fstatfs(2).
 pub fn fstatfs<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
     let place = match server.open_file(arguments.word(0))?.kind {
-        OpenKind::Pipe(..) | OpenKind::Input | OpenKind::Output(_) | OpenKind::Event(_) => {
-            Place::Open(server.descriptor(arguments.word(0))?.open)
-        }
+        OpenKind::Pipe(..)
+        | OpenKind::Input
+        | OpenKind::Output(_)
+        | OpenKind::Event(_)
+        | OpenKind::Signals(_) => Place::Open(server.descriptor(arguments.word(0))?.open),
         _ => server.place_of(arguments.word(0))?,
     };
     tell(server, place, arguments.word(1))

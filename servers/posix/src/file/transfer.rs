@@ -176,6 +176,7 @@ pub(super) fn read_now<H: Host>(
             move_offset(server, open, file.offset + done);
             return Ok(Moved::Bytes(done));
         }
+        OpenKind::Signals(wanted) => (server.read_signals(wanted, pieces)?, server.files.signal_arrived),
         OpenKind::Terminal(handle, _) => {
             let patience = if file.is_nonblocking() { Patience::Takes } else { Patience::Waits };
             let queue = server.terminal_queue(handle).ok_or(Errno::EIO)?;
@@ -229,6 +230,7 @@ pub(super) fn write_now<H: Host>(
         }
         OpenKind::Proc(entry) => return server.write_proc(entry, source).map(Moved::Bytes),
         OpenKind::Input => return Err(Errno::EBADF),
+        OpenKind::Signals(_) => return Err(Errno::EINVAL),
     };
     match put {
         Put::Done(done) => Ok(Moved::Bytes(done)),

@@ -20,6 +20,7 @@
 pub mod action;
 pub mod child;
 pub mod deliver;
+pub mod file;
 pub mod frame;
 pub mod info;
 pub mod kill;

@@ -180,6 +180,8 @@ impl<H: Host> Server<H> {
         } else {
             pending.note(signal);
         }
+        let readers = self.files.signal_arrived;
+        self.waits.wake_all(readers, &mut self.ready);
         Ok(())
     }
 

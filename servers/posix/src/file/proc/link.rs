@@ -93,6 +93,7 @@ impl<H: Host> Server<H> {
             OpenKind::Pipe(pipe, _) => {
                 anonymous(b"pipe", self.files.pipes.get(pipe).map_or(0, |pipe| pipe.number), text);
             }
+            OpenKind::Signals(_) => text.extend_from_slice(b"anon_inode:[signalfd]"),
             OpenKind::Event(_) => text.extend_from_slice(b"anon_inode:[eventfd]"),
             OpenKind::Input => anonymous(b"pipe", STREAM_NUMBERS, text),
             OpenKind::Output(Stream::StandardOutput) => anonymous(b"pipe", STREAM_NUMBERS + 1, text),
