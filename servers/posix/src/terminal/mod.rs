@@ -20,3 +20,6 @@ mod serial;
 pub mod settings;
 pub mod table;
 pub mod transfer;
+
+#[cfg(test)]
+mod tests;
