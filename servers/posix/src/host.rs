@@ -204,6 +204,18 @@ fn for_each_stop(
     Ok(())
 }
 
+/// How much of its own memory the server has left: no program may use up all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reserve {
+    /// Only what is going on may go on: a page that is touched and not there kills its program.
+    Last,
+    /// Calls that the server would have to remember more for are refused.
+    Low,
+    /// Enough.
+    #[default]
+    Plenty,
+}
+
 /// The machine under the server.
 ///
 /// The copies of the first group act on the *current* space, which [`Host::switch`] chose, and only on
@@ -440,4 +452,9 @@ pub trait Host: 'static {
     }
     /// Writes a line of the server's own log.
     fn log(&mut self, line: &str);
+    /// How much of the server's own memory is left.
+    #[inline]
+    fn reserve(&self) -> Reserve {
+        Reserve::Plenty
+    }
 }

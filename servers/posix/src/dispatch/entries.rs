@@ -7,7 +7,7 @@
 use super::{Arguments, Flow, strace};
 use crate::Errno;
 use crate::for_each_linux_call;
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 use crate::number::to_usize;
 use crate::process::schedule::Posix;
 use crate::signal::Attention;
@@ -79,7 +79,11 @@ macro_rules! define_entries {
                     {
                         let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
                         let Some(server) = posix.server() else { return no_server() };
-                        let flow = $handler(server, arguments).into_flow();
+                        let flow = if const { super::remembers($number) } && is_low(server) {
+                            Err(Errno::ENOMEM)
+                        } else {
+                            $handler(server, arguments).into_flow()
+                        };
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
@@ -104,6 +108,9 @@ macro_rules! define_entries {
             number: u64,
             arguments: Arguments,
         ) -> Result<Flow, Errno> {
+            if super::remembers(number) && is_low(server) {
+                return Err(Errno::ENOMEM);
+            }
             match number {
                 $($number => $handler(server, arguments).into_flow(),)*
                 _ => {
@@ -230,6 +237,11 @@ extern "C" fn leave_by_registers<H: Host>(
 ) -> Answer {
     let (number, flow) = Outcome::apart(outcome, value);
     leave(posix, number, Arguments::new([a0, a1, a2, a3, a4, a5]), Ok(flow))
+}
+
+/// Whether the server must not take on more than it has (C-45: running out is ENOMEM for a program).
+fn is_low<H: Host>(server: &crate::server::Server<H>) -> bool {
+    server.host.reserve() < Reserve::Plenty
 }
 
 /// What is rarer than a result.

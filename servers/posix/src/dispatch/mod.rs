@@ -114,6 +114,18 @@ pub async fn wait<H: Host>(cx: &Cx<H>, number: u64, arguments: Arguments) -> Res
     table::wait(cx, number, arguments).await
 }
 
+/// Whether a call makes the server remember more than before for as long as its program likes: an area, a name, a
+/// process, an open file.
+pub const fn remembers(number: u64) -> bool {
+    matches!(
+        number,
+        // dup, dup3, mknodat, mkdirat, symlinkat, linkat, openat, pipe2.
+        23 | 24 | 33 | 34 | 36 | 37 | 56 | 59
+        // mremap, clone, execve, mmap, mprotect, renameat2, clone3.
+        | 216 | 220 | 221 | 222 | 226 | 276 | 435
+    )
+}
+
 /// The row of a number.
 pub fn row(number: u64) -> Option<&'static table::Row> {
     let position = table::ROWS.binary_search_by_key(&number, |row| row.number).ok()?;

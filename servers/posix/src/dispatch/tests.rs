@@ -320,3 +320,18 @@ fn word() -> impl Strategy<Value = u64> {
         any::<u64>(),
     ]
 }
+
+/// C-45: what a program makes the server remember ends before the server's own memory does.
+#[test]
+fn a_server_that_is_low_on_memory_refuses_to_remember_more() {
+    let mut driver = Driver::with_scratch();
+    let (mmap, munmap, getpid) = (222, 215, 172);
+    let anonymous = [0, PAGE_BYTES, 3, 0x22, u64::MAX, 0];
+    let area = driver.call(mmap, anonymous).unwrap();
+    driver.server().host.reserve = crate::host::Reserve::Low;
+    assert_eq!(driver.call(mmap, anonymous), Some(Errno::ENOMEM.to_result()));
+    assert_eq!(driver.call(munmap, [area, PAGE_BYTES, 0, 0, 0, 0]), Some(0), "giving back is never refused");
+    assert!(driver.call(getpid, [0; 6]).unwrap() > 0);
+    driver.server().host.reserve = crate::host::Reserve::Plenty;
+    assert_eq!(driver.call(mmap, anonymous), Some(area));
+}

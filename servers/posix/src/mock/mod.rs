@@ -32,6 +32,8 @@ pub struct Mock {
     tables_used: BTreeSet<(SpaceId, u64)>,
     /// Tables in the server's stock.
     pub tables_left: u32,
+    /// What is left of the server's own memory.
+    pub reserve: crate::host::Reserve,
     /// Calls of MapMany, and entries in them.
     pub map_calls: u64,
     /// Entries of all calls of MapMany.
@@ -107,6 +109,7 @@ impl Mock {
     pub fn new() -> Self {
         Self {
             tables_left: 10_000,
+            reserve: crate::host::Reserve::Plenty,
             room: [usize::MAX; 2],
             seed: Some([7; 32]),
             capabilities: 0x1f,
@@ -365,6 +368,10 @@ impl Host for Mock {
 
     fn trace(&mut self, line: &str) {
         self.traced.push(line.into());
+    }
+
+    fn reserve(&self) -> crate::host::Reserve {
+        self.reserve
     }
 
     fn log(&mut self, line: &str) {

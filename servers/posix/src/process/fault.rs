@@ -3,7 +3,7 @@
 use super::schedule::{Next, Posix};
 use super::{Signal, ThreadId};
 use crate::address::LOWER_HALF_END;
-use crate::host::{Exit, Host};
+use crate::host::{Exit, Host, Reserve};
 use crate::memory::fault::{Access, Refused};
 use crate::server::Server;
 use crate::signal::info::Info;
@@ -145,6 +145,9 @@ impl<H: Host> Server<H> {
         };
         if fault.address >= LOWER_HALF_END {
             return Err(Refused::NotMapped.signal(fault.address));
+        }
+        if self.host.reserve() == Reserve::Last {
+            return Err(out_of_memory);
         }
         let mut view = self.view().map_err(|_| out_of_memory)?;
         view.resolve(fault.address, access).map_err(|refused| refused.signal(fault.address))?;

@@ -1,37 +1,50 @@
 //! The server's heap: the memory behind its data (`abi::upper::HostInfo::heap`), all of it from the beginning.
 //!
-//! One thread allocates, so there is no lock.
+//! One thread allocates, so there is no lock. What programs make the server remember is bounded here: with half of the
+//! heap in use they are refused more ([`Reserve`]), so that what goes on, a table that doubles too, finds its memory.
+//! An allocation that fails all the same is a panic, and root's to tell.
 
 use core::alloc::{GlobalAlloc, Layout};
+use core::cell::Cell;
 
 use abi::upper::Mapped;
+use posix::host::Reserve;
 use talc::TalcCell;
 use talc::source::Manual;
 
 /// The allocator.
-struct Heap(TalcCell<Manual>);
+struct Heap {
+    talc: TalcCell<Manual>,
+    /// Its bytes.
+    bytes: Cell<usize>,
+    /// Those that were asked for and not given back.
+    used: Cell<usize>,
+}
 
 // SAFETY: the host's one thread alone runs this program's code.
 unsafe impl Sync for Heap {}
 
 #[global_allocator]
-static HEAP: Heap = Heap(TalcCell::new(Manual));
+static HEAP: Heap = Heap { talc: TalcCell::new(Manual), bytes: Cell::new(0), used: Cell::new(0) };
 
 // SAFETY: TalcCell keeps the contract.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.used.set(self.used.get().wrapping_add(layout.size()));
         // SAFETY: as the caller promises.
-        unsafe { self.0.alloc(layout) }
+        unsafe { self.talc.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        self.used.set(self.used.get().wrapping_sub(layout.size()));
         // SAFETY: as the caller promises.
-        unsafe { self.0.dealloc(memory, layout) }
+        unsafe { self.talc.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        self.used.set(self.used.get().wrapping_add(bytes).wrapping_sub(layout.size()));
         // SAFETY: as the caller promises.
-        unsafe { self.0.realloc(memory, layout, bytes) }
+        unsafe { self.talc.realloc(memory, layout, bytes) }
     }
 }
 
@@ -45,6 +58,19 @@ pub(super) fn begin(memory: Mapped) -> Result<(), NoHeap> {
         return Err(NoHeap);
     };
     // SAFETY: root maps it for the server's whole life, and nothing else is in it.
-    let claimed = unsafe { HEAP.0.claim(core::ptr::with_exposed_provenance_mut(address), bytes) };
+    let claimed = unsafe { HEAP.talc.claim(core::ptr::with_exposed_provenance_mut(address), bytes) };
+    HEAP.bytes.set(bytes);
     claimed.map(drop).ok_or(NoHeap)
+}
+
+/// How much is left: more than half of it is plenty, less than an eighth the last.
+pub(super) fn reserve() -> Reserve {
+    let (bytes, left) = (HEAP.bytes.get(), HEAP.bytes.get().saturating_sub(HEAP.used.get()));
+    if left > bytes / 2 {
+        Reserve::Plenty
+    } else if left > bytes / 8 {
+        Reserve::Low
+    } else {
+        Reserve::Last
+    }
 }

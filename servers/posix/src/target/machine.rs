@@ -4,7 +4,7 @@ use abi::control::Record;
 use abi::upper::HostInfo;
 use posix::host::{
     ContextId, CopyStop, Exit, FRAME_WORDS, HandlerEntry, Host, Identity, Input, MapEntry, MapStop,
-    Registers, SpaceId, Stream, Width, WindowPage,
+    Registers, Reserve, SpaceId, Stream, Width, WindowPage,
 };
 use runtime::host::Next;
 use runtime::host::copy::{self, Remaining, Text};
@@ -328,6 +328,10 @@ impl Host for Machine {
 
     fn record(&mut self, record: &Record<'_>) {
         self.line(SerialLine::Control, format_args!("{record}"));
+    }
+
+    fn reserve(&self) -> Reserve {
+        super::heap::reserve()
     }
 
     fn log(&mut self, line: &str) {
