@@ -5,13 +5,15 @@
 //! `cargo xtask compare --record`.
 //!
 //! Reading order: [`manifest`] (which tests there are), [`build`] (the programs), [`recorded`] (what is
-//! right), [`on_linux`] and [`on_bixi`] (a run there). [`figures`] are what operations cost, by `benchmarks/`.
+//! right), [`on_linux`] and [`on_bixi`] (a run there), [`random_code`] (a campaign on Bixi). [`figures`] are what
+//! operations cost, by `benchmarks/`.
 
 pub mod build;
 pub mod figures;
 pub mod manifest;
 pub mod on_bixi;
 pub mod on_linux;
+pub mod random_code;
 pub mod recorded;
 
 /// The environment of every test.

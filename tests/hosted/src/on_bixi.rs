@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use initrd::job::{self, Program, Strace};
 use initrd::tree::{Node, Tree, permissions};
 use linux::Outcome;
-use machine::{Answers, Emulator, Machine};
+use machine::{Answers, Emulator, Failure, Machine, Run, Verdict};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
 
 use crate::ENVIRONMENT;
@@ -25,8 +25,32 @@ pub struct OnBixi {
     pub outcome: Outcome,
     /// How the boot ended, and its log's end, if that ended with the test.
     pub boot: Option<String>,
-    /// Whether the emulator still answered then.
-    pub emulator: Answers,
+    /// Whether that was the emulator's fault.
+    pub emulator: EmulatorFault,
+    /// Page frames that the server had free afterwards; 0 if the boot ended with the test.
+    pub frames: u64,
+}
+
+/// What an emulator did that no guest can do anything about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmulatorFault {
+    /// Nothing.
+    None,
+    /// It looped for ever by itself.
+    Loops,
+    /// It ended by itself, without the machine being powered off.
+    Ends,
+}
+
+impl EmulatorFault {
+    /// What a run shows of it.
+    fn of(run: &Run) -> Self {
+        match (&run.verdict, run.emulator) {
+            (_, Answers::No) => Self::Loops,
+            (Verdict::Failed(Failure::Emulator(..)), _) => Self::Ends,
+            _ => Self::None,
+        }
+    }
 }
 
 impl OnBixi {
@@ -36,7 +60,7 @@ impl OnBixi {
     /// which it has just raised an exception. No guest can do anything about that.
     #[must_use]
     pub fn skipped(&self, test: &Test) -> Option<&'static str> {
-        let loops = test.emulator == EmulatorMay::Loop && self.emulator == Answers::No;
+        let loops = test.emulator == EmulatorMay::Loop && self.emulator == EmulatorFault::Loops;
         loops.then_some("QEMU does not come back from a jump into a page of the host's")
     }
 }

@@ -11,6 +11,9 @@ use packages::shell::Shell;
 use crate::members;
 use crate::workspace::{GUEST_TARGET, Workspace};
 
+/// The image that programs for Linux run on.
+pub(crate) const HOSTING: &str = "posix";
+
 /// A bootable image, and what is needed to run it and to explain how it ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {

@@ -18,12 +18,9 @@ use packages::loong64::Loong64;
 use packages::shell::{Shell, Verbosity};
 
 use crate::boot;
-use crate::build::{Programs, named_image};
+use crate::build::{HOSTING, Programs, named_image};
 use crate::test::{Tally, tally_up};
 use crate::workspace::Workspace;
-
-/// The image that programs run on.
-const HOSTING: &str = "posix";
 
 /// What to compare.
 #[derive(Debug, Args)]

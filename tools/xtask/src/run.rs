@@ -75,8 +75,6 @@ are plain streams.
 Status: the program's own, 128 and the number of the signal that ended it, 126 if it cannot be executed, 127 if there \
 is no such program, 124 when its time was up, 130 when the machine was stopped by Ctrl-], 125 when the guest could not be run or failed itself.";
 
-/// The image that programs run on.
-const HOSTING: &str = "posix";
 /// What is run if the user says nothing.
 const SHELL: &str = "sh";
 /// The status of a run that was stopped because its time was up, as timeout(1) has it.
@@ -124,7 +122,7 @@ fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArg
         }
     };
     let programs = Programs::build(shell, workspace)?;
-    let name = arguments.image.as_deref().unwrap_or(HOSTING);
+    let name = arguments.image.as_deref().unwrap_or(build::HOSTING);
     let image = build::named_image(workspace, &programs, name, LoadAddress::DEFAULT)?;
     let timeout = arguments.timeout.map_or(Duration::MAX, Duration::from_secs);
     let mut machine = boot::machine(&image, timeout);

@@ -10,6 +10,7 @@ mod ground;
 mod guest;
 mod host;
 mod hosted;
+mod random_code;
 mod session;
 mod several;
 mod style;
@@ -89,6 +90,7 @@ pub(crate) fn run(
             hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
             session::run(&selection, &mut tally);
             several::run(shell, workspace, host, &programs, &selection, &mut tally);
+            random_code::run(shell, workspace, host, &programs, (&selection, campaign), &mut tally);
             boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
             figures::run(shell, workspace, host, &programs, &selection, &mut tally);
         }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use abi::control::Record;
 use linux::{End, Outcome};
-use machine::{Answers, Line, Listener, Run, Verdict};
+use machine::{Line, Listener, Run, Verdict};
 
-use super::OnBixi;
+use super::{EmulatorFault, OnBixi};
 
 /// How long Bixi may take to boot before a boot's first test.
 const BOOT: Duration = Duration::from_secs(30);
@@ -30,6 +30,7 @@ struct Ended {
     status: u8,
     output: usize,
     errors: usize,
+    frames: u64,
 }
 
 /// Follows a boot, and gives a test up whose time is over.
@@ -79,7 +80,8 @@ impl Follower {
                 errors: part(&run.errors, errors, last.errors),
                 end: End::Exited(judged(group)),
             };
-            results.push(OnBixi { outcome, boot: None, emulator: Answers::Yes });
+            let (emulator, frames) = (EmulatorFault::None, last.frames);
+            results.push(OnBixi { outcome, boot: None, emulator, frames });
             (output, errors) = (last.output, last.errors);
         }
         if results.len() < self.plan.sizes.len() {
@@ -87,7 +89,8 @@ impl Follower {
             let (end, boot) = early_end(run);
             let (output, errors) = (left(&run.output, output).to_vec(), left(&run.errors, errors).to_vec());
             let outcome = Outcome { output, errors, end };
-            results.push(OnBixi { outcome, boot: Some(boot), emulator: run.emulator });
+            let emulator = EmulatorFault::of(run);
+            results.push(OnBixi { outcome, boot: Some(boot), emulator, frames: 0 });
         }
         results
     }
@@ -121,9 +124,9 @@ impl Listener for Follower {
 
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
         match *record {
-            Record::Program { status, output, errors, .. } => {
+            Record::Program { status, output, errors, frames, .. } => {
                 let bytes = |count| usize::try_from(count).unwrap_or(usize::MAX);
-                self.ended.push(Ended { status, output: bytes(output), errors: bytes(errors) });
+                self.ended.push(Ended { status, output: bytes(output), errors: bytes(errors), frames });
                 self.wait_for_next();
             }
             Record::Exit { .. } => self.over = true,
@@ -159,7 +162,7 @@ mod tests {
             output: output.into(),
             errors: errors.into(),
             control: String::new(),
-            emulator: Answers::Yes,
+            emulator: machine::Answers::Yes,
         }
     }
 
@@ -192,7 +195,10 @@ mod tests {
         assert_eq!(one_of_equal_parts(b"ok\nok\n".to_vec(), 2), b"ok\n");
         assert_eq!(one_of_equal_parts(Vec::new(), 2), b"");
         assert_eq!(
-            judged(&[Ended { status: 0, output: 0, errors: 0 }, Ended { status: 9, output: 0, errors: 0 }]),
+            judged(&[
+                Ended { status: 0, output: 0, errors: 0, frames: 0 },
+                Ended { status: 9, output: 0, errors: 0, frames: 0 }
+            ]),
             9
         );
     }
