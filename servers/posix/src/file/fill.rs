@@ -22,12 +22,8 @@ const DEVICES: [(&[u8], u32, u32, u32); 10] = [
     (b"ptmx", 5, 2, 0o666),
     (b"ttyS0", 4, 64, 0o620),
 ];
-const LINKS: [(&[u8], &[u8]); 4] = [
-    (b"fd", b"/proc/self/fd"),
-    (b"stdin", b"/proc/self/fd/0"),
-    (b"stdout", b"/proc/self/fd/1"),
-    (b"stderr", b"/proc/self/fd/2"),
-];
+const LINKS: [(&[u8], &[u8]); 4] =
+    [(b"fd", b"/proc/self/fd"), (b"stdin", b"fd/0"), (b"stdout", b"fd/1"), (b"stderr", b"fd/2")];
 
 impl Tree {
     /// Puts an archive's files in, the later of two with one name in place of the earlier.

@@ -93,6 +93,9 @@ pub fn fallocate<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
 pub fn lseek<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
     let [fd, offset, whence, ..] = arguments.words();
     let file = *server.real_file(fd)?;
+    if low_u32(whence) > SEEK_HOLE {
+        return Err(Errno::EINVAL);
+    }
     let offset = offset.cast_signed();
     let size = match file.kind {
         OpenKind::Node(id) => server.place_size(Place::Node(id)),

@@ -2,6 +2,8 @@
 
 mod linux;
 mod pipes;
+#[cfg(target_os = "linux")]
+mod sides;
 
 use super::cpio::{self, Damaged};
 use super::node::Time;
