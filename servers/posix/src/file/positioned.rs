@@ -2,7 +2,7 @@
 
 use super::descriptor::{OpenId, OpenKind, flags};
 use super::pieces::{Pieces, Put, Source};
-use super::transfer::{readable, writable};
+use super::transfer;
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
@@ -40,6 +40,26 @@ pub fn pwritev<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<
     let open = writable(server, fd)?;
     let pieces = Pieces::vector(server, pieces, count)?;
     write_at(server, open, offset, &Source::user(&pieces))
+}
+
+/// The open file of a descriptor that has places and may be read. What has none says so before anything else.
+fn readable<H: Host>(server: &Server<H>, fd: u64) -> Result<OpenId, Errno> {
+    has_places(server, fd)?;
+    transfer::readable(server, fd)
+}
+
+/// The same of one that may be written.
+fn writable<H: Host>(server: &Server<H>, fd: u64) -> Result<OpenId, Errno> {
+    has_places(server, fd)?;
+    transfer::writable(server, fd)
+}
+
+fn has_places<H: Host>(server: &Server<H>, fd: u64) -> Result<(), Errno> {
+    let open = server.descriptor(fd)?.open;
+    match server.files.open.get(open).ok_or(Errno::EBADF)?.kind {
+        OpenKind::Node(_) | OpenKind::Proc(_) | OpenKind::Device(..) => Ok(()),
+        _ => Err(Errno::ESPIPE),
+    }
 }
 
 fn checked(offset: u64) -> Result<u64, Errno> {
