@@ -415,6 +415,9 @@ pub trait Host: 'static {
     /// # Errors
     /// [`CopyStop`] at the first byte that cannot be read.
     fn load_vectors(&mut self, context: ContextId, width: Width, from: u64) -> Result<(), CopyStop>;
+    /// The current context's fcsr, as it was: its causes (bits 28:24) are cleared then, since a register that has
+    /// causes whose enables are set cannot be written back.
+    fn take_causes(&mut self, context: ContextId) -> u32;
     /// Makes all vector state of a context zero, as a new program finds it (CASES 17).
     fn clear_vectors(&mut self, context: ContextId);
     /// Gives a context the vector state of another one, as a clone finds it (SyncVector first).

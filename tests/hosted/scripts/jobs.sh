@@ -11,7 +11,8 @@ echo text | cat | (cat; exit 6) & wait $!; echo $?
 # A background job has no input of its own.
 cat & wait $!; echo "nothing read: $?"
 trap 'echo usr1' USR1
-me=$$; (kill -USR1 $me) & wait $!; sleep 0.05; wait; echo after
+# The sender outlives its signal, so that the shell hears of it before it can take the sender's status.
+me=$$; (kill -USR1 $me; sleep 0.02) & wait $!; sleep 0.05; wait; echo after
 trap 'echo end' EXIT
 (trap - EXIT; echo sub) &
 wait

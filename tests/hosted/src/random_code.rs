@@ -15,7 +15,7 @@ use crate::build;
 use crate::manifest::{Call, EmulatorMay, GUEST_FOLDER, Manifest, Origin, Program, Systems, Test};
 use crate::on_bixi::{Bixi, EmulatorFault, OnBixi};
 
-const PROGRAM: &str = "random-code";
+pub(crate) const PROGRAM: &str = "random-code";
 
 /// How long a round may take: the program's own alarm comes much sooner.
 const TIME_LIMIT: Duration = Duration::from_secs(10);

@@ -264,6 +264,11 @@ impl Host for Mock {
         registers.pc += 4;
     }
 
+    fn take_causes(&mut self, context: ContextId) -> u32 {
+        let fcsr = &mut self.context(context).vectors.fcsr;
+        core::mem::replace(fcsr, *fcsr & !(0x1f << 24))
+    }
+
     fn clear_vectors(&mut self, context: ContextId) {
         self.context(context).vectors = MockVectors::default();
     }

@@ -1,9 +1,10 @@
 //! A program's faults: page faults are resolved, everything else is a signal, as Linux chooses it.
 
+use super::instruction::{self, Bounds};
 use super::schedule::{Next, Posix};
 use super::{Signal, ThreadId};
 use crate::address::LOWER_HALF_END;
-use crate::host::{Exit, Host, Reserve};
+use crate::host::{Exit, Host, Registers, Reserve};
 use crate::memory::fault::{Access, Refused};
 use crate::server::Server;
 use crate::signal::info::Info;
@@ -19,17 +20,6 @@ pub struct Fault {
     pub instruction: u32,
 }
 
-/// The signal of a fault that is not resolved, and what its siginfo says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FaultSignal {
-    /// Which.
-    pub signal: Signal,
-    /// si_code.
-    pub code: i32,
-    /// si_addr.
-    pub address: u64,
-}
-
 mod code {
     pub(super) const SI_KERNEL: i32 = 128;
     pub(super) const SEGV_MAPERR: i32 = 1;
@@ -39,6 +29,11 @@ mod code {
     pub(super) const BUS_ADRERR: i32 = 2;
     pub(super) const FPE_INTDIV: i32 = 1;
     pub(super) const FPE_INTOVF: i32 = 2;
+    pub(super) const FPE_FLTDIV: i32 = 3;
+    pub(super) const FPE_FLTOVF: i32 = 4;
+    pub(super) const FPE_FLTUND: i32 = 5;
+    pub(super) const FPE_FLTRES: i32 = 6;
+    pub(super) const FPE_FLTINV: i32 = 7;
     pub(super) const FPE_FLTUNK: i32 = 14;
     pub(super) const TRAP_BRKPT: i32 = 1;
 }
@@ -74,37 +69,73 @@ impl Fault {
         }
     }
 
+    /// How memory was touched, also where the fault's code does not say: at a page of the host's.
+    fn touched(self, pc: u64) -> Option<Access> {
+        match self.exception() {
+            exception::PRIVILEGE if self.address == pc => Some(Access::Fetch),
+            exception::PRIVILEGE => Some(instruction::access(self.instruction)),
+            _ => self.access(),
+        }
+    }
+
     /// The signal of what is no page fault (arch/loongarch/kernel/traps.c).
-    const fn signal(self, pc: u64) -> FaultSignal {
+    fn signal(self, registers: &Registers) -> Info {
+        let pc = registers.pc;
         let (signal, code, address) = match self.exception() {
             // A page of the host's: to the program it is not there (C-29).
             exception::PRIVILEGE => (Signal::SIGSEGV, code::SEGV_MAPERR, self.address),
             exception::ADDRESS => (Signal::SIGBUS, code::BUS_ADRERR, self.address),
             exception::ALIGNMENT => (Signal::SIGBUS, code::BUS_ADRALN, self.address),
-            exception::BOUND => (Signal::SIGSEGV, code::SEGV_BNDERR, pc),
+            exception::BOUND => match instruction::bounds(self.instruction, &registers.general) {
+                Some(Bounds { address, lower, upper }) => {
+                    return Info::bounds(Signal::SIGSEGV, code::SEGV_BNDERR, address, lower, upper);
+                }
+                None => (Signal::SIGSEGV, code::SI_KERNEL, 0),
+            },
             exception::BREAK => match self.instruction & 0x7fff {
+                // BRK_BUG: Linux's WARN, at which a program gets the signal bare.
+                1 => (Signal::SIGTRAP, code::SI_KERNEL, 0),
                 6 => (Signal::SIGFPE, code::FPE_INTOVF, pc),
                 7 => (Signal::SIGFPE, code::FPE_INTDIV, pc),
                 _ => (Signal::SIGTRAP, code::TRAP_BRKPT, pc),
             },
-            exception::FLOATING_POINT => (Signal::SIGFPE, code::FPE_FLTUNK, pc),
             // Undefined and privileged instructions, and units that the machine has not.
             _ => (Signal::SIGILL, code::SI_KERNEL, 0),
         };
-        FaultSignal { signal, code, address }
+        Info::fault(signal, code, address)
     }
+}
+
+/// The code of a floating-point fault, from the causes in fcsr, the gravest first (force_fcsr_sig in
+/// arch/loongarch/kernel/traps.c).
+const fn floating_point_code(fcsr: u32) -> i32 {
+    const CODES: [(u32, i32); 5] = [
+        (1 << 28, code::FPE_FLTINV),
+        (1 << 27, code::FPE_FLTDIV),
+        (1 << 26, code::FPE_FLTOVF),
+        (1 << 25, code::FPE_FLTUND),
+        (1 << 24, code::FPE_FLTRES),
+    ];
+    let mut rest: &[(u32, i32)] = &CODES;
+    while let [(cause, code), others @ ..] = rest {
+        if fcsr & *cause != 0 {
+            return *code;
+        }
+        rest = others;
+    }
+    code::FPE_FLTUNK
 }
 
 impl Refused {
     /// The signal of an access that is refused.
-    const fn signal(self, address: u64) -> FaultSignal {
+    const fn signal(self, address: u64) -> Info {
         let (signal, code) = match self {
             Self::NotMapped => (Signal::SIGSEGV, code::SEGV_MAPERR),
             Self::Protected => (Signal::SIGSEGV, code::SEGV_ACCERR),
             Self::BeyondEnd => (Signal::SIGBUS, code::BUS_ADRERR),
             Self::OutOfMemory => (Signal::SIGKILL, code::SI_KERNEL),
         };
-        FaultSignal { signal, code, address }
+        Info::fault(signal, code, address)
     }
 }
 
@@ -115,8 +146,8 @@ impl<H: Host> Posix<H> {
         let Some(current) = server.acting else { return self.schedule() };
         match server.resolve(current.thread, fault) {
             Ok(next) => next,
-            Err(signal) => {
-                server.fault_signal(current.thread, fault, signal);
+            Err(info) => {
+                server.fault_signal(current.thread, fault, info);
                 self.go_on();
                 self.schedule()
             }
@@ -126,22 +157,27 @@ impl<H: Host> Posix<H> {
 
 impl<H: Host> Server<H> {
     /// The thread that faulted gets the signal, whatever else waits for it (CASES 33).
-    fn fault_signal(&mut self, thread: ThreadId, fault: Fault, signal: FaultSignal) {
+    fn fault_signal(&mut self, thread: ThreadId, fault: Fault, info: Info) {
         if let Some(record) = self.threads.get_mut(thread) {
             record.exit = Exit::Full;
-            if signal.signal == Signal::SIGSEGV {
-                record.signals.bad_access = fault.access().or(record.signals.bad_access);
+            if info.signal() == Some(Signal::SIGSEGV) {
+                let pc = self.host.registers(record.context).pc;
+                record.signals.bad_access = fault.touched(pc).or(record.signals.bad_access);
             }
         }
-        self.force(thread, Info::fault(signal.signal, signal.code, signal.address));
+        self.force(thread, info);
     }
 
-    fn resolve(&mut self, thread: ThreadId, fault: Fault) -> Result<Next, FaultSignal> {
+    fn resolve(&mut self, thread: ThreadId, fault: Fault) -> Result<Next, Info> {
         let out_of_memory = Refused::OutOfMemory.signal(fault.address);
         let context = self.threads.get(thread).ok_or(out_of_memory)?.context;
         let Some(access) = fault.access() else {
-            let pc = self.host.registers(context).pc;
-            return Err(fault.signal(pc));
+            let registers = self.host.registers(context);
+            if fault.exception() == exception::FLOATING_POINT {
+                let code = floating_point_code(self.host.take_causes(context));
+                return Err(Info::fault(Signal::SIGFPE, code, registers.pc));
+            }
+            return Err(fault.signal(&registers));
         };
         if fault.address >= LOWER_HALF_END {
             return Err(Refused::NotMapped.signal(fault.address));

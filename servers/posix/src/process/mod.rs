@@ -9,6 +9,7 @@ pub mod fault;
 pub mod fork;
 pub mod group;
 pub mod identity;
+mod instruction;
 pub mod limits;
 pub mod numbers;
 pub mod prctl;

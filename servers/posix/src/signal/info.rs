@@ -44,6 +44,11 @@ impl Info {
         Self([signal.0 as u64, code.cast_unsigned() as u64, address, 0, 0, 0])
     }
 
+    /// Of an address that is not within bounds.
+    pub const fn bounds(signal: Signal, code: i32, address: u64, lower: u64, upper: u64) -> Self {
+        Self([signal.0 as u64, code.cast_unsigned() as u64, address, 0, lower, upper])
+    }
+
     /// Of a timer: its number, how often it went off unseen, and what it was to say.
     pub const fn timer(signal: Signal, timer: u32, overrun: u32, value: u64) -> Self {
         Self([signal.0 as u64, code::SI_TIMER.cast_unsigned() as u64, pair(timer, overrun), value, 0, 0])

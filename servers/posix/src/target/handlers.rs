@@ -56,6 +56,11 @@ pub(super) fn store_vectors(width: Width, to: u64) -> Result<(), CopyStop> {
     unsafe { vector::save(width, to) }.map_err(from_the_start)
 }
 
+pub(super) fn take_causes() -> u32 {
+    // SAFETY: the context is current.
+    posix::number::low_u32(unsafe { vector::take_causes() })
+}
+
 pub(super) fn load_vectors(width: Width, from: u64) -> Result<(), CopyStop> {
     // SAFETY: as in `store_vectors`. What was pending in fcsr the library has taken out and told.
     unsafe { vector::load(width, from) }.map(drop).map_err(from_the_start)

@@ -276,6 +276,10 @@ impl Host for Machine {
         handlers::load_vectors(width, from)
     }
 
+    fn take_causes(&mut self, _context: ContextId) -> u32 {
+        handlers::take_causes()
+    }
+
     fn clear_vectors(&mut self, context: ContextId) {
         self.contexts.clear_vectors(context);
     }

@@ -98,6 +98,13 @@ core::arch::global_asm!(
     "movgr2fcsr $fcsr0, $t2",
     "move $a0, $zero",
     "jirl $zero, $ra, 0",
+    // fn() -> fcsr, whose causes (bits 28:24) are cleared in the unit.
+    "bixi_vector_take_causes:",
+    "movfcsr2gr $a0, $fcsr0",
+    "move $t0, $a0",
+    "bstrins.d $t0, $zero, 28, 24",
+    "movgr2fcsr $fcsr0, $t0",
+    "jirl $zero, $ra, 0",
     ".globl bixi_vector_file_end",
     "bixi_vector_file_end:",
     "bixi_vector_failed:",
@@ -125,6 +132,7 @@ unsafe extern "C" {
     fn bixi_vector_file();
     fn bixi_vector_file_end();
     fn bixi_vector_failed();
+    fn bixi_vector_take_causes() -> u64;
     fn bixi_vector_save_fp(record: u64) -> Done;
     fn bixi_vector_save_lsx(record: u64) -> Done;
     fn bixi_vector_save_lasx(record: u64) -> Done;
@@ -136,6 +144,16 @@ unsafe extern "C" {
 /// Code that a fault in the routines leads to; its addresses, as [`super::copy::fix_up`] wants them.
 pub(super) const FAULTS: (unsafe extern "C" fn(), unsafe extern "C" fn(), unsafe extern "C" fn()) =
     (bixi_vector_file, bixi_vector_file_end, bixi_vector_failed);
+
+/// Answers the current context's fcsr, and clears its causes: otherwise what was enabled would trap again as soon as
+/// the register is written back.
+///
+/// # Safety
+/// A context is current.
+pub unsafe fn take_causes() -> u64 {
+    // SAFETY: the routine touches nothing but the unit, which is the current context's here too (C-30).
+    unsafe { bixi_vector_take_causes() }
+}
 
 /// Writes the current context's unit to a record in its program's memory.
 ///

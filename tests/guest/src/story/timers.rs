@@ -82,40 +82,70 @@ fn timers_ring_in_the_order_of_their_times(stage: &mut Stage) -> Outcome {
     equal("all have rung", rung, 0xffff)
 }
 
+/// Rounds of what a busy machine may spoil: a timer that rings before it can be stopped says nothing.
+const TRIES: u64 = 100;
+
+/// Waits for the badge of a timer that rings last, and answers all that was signalled until then.
+fn until(notification: Notification, last: u64) -> Result<u64, InvocationError> {
+    let mut heard = 0;
+    while heard & last == 0 {
+        heard |= notification.wait()?;
+    }
+    Ok(heard)
+}
+
 fn a_cancelled_timer_does_not_ring(stage: &mut Stage) -> Outcome {
     let (one, other, notification) = (timer(stage)?, timer(stage)?, stage.notification()?);
     let first = Notification(stage.memory.mint(notification.0, Rights::WRITE, 1)?);
     let second = Notification(stage.memory.mint(notification.0, Rights::WRITE, 2)?);
-    one.arm(first, after(stage, 2000).1)?;
-    other.arm(second, after(stage, 4000).1)?;
-    one.cancel()?;
-    equal("the other alone", notification.wait()?, 2)?;
-    one.cancel()?;
-    // Armed twice, it rings for the second time alone.
-    one.arm(first, after(stage, 1000).1)?;
-    one.arm(second, after(stage, 2000).1)?;
-    equal("the second", notification.wait()?, 2)?;
-    equal("nothing more", notification.poll()?, 0)
+    for _ in 0..TRIES {
+        let (tick, ns) = after(stage, 2000);
+        one.arm(first, ns)?;
+        other.arm(second, after(stage, 4000).1)?;
+        one.cancel()?;
+        let cancelled_in_time = counter() < tick;
+        let heard = until(notification, 2)?;
+        one.cancel()?;
+        // Armed twice, it rings for the second time alone.
+        let (tick, ns) = after(stage, 1000);
+        one.arm(first, ns)?;
+        one.arm(second, after(stage, 2000).1)?;
+        let armed_in_time = counter() < tick;
+        let heard_then = until(notification, 2)?;
+        if cancelled_in_time && armed_in_time {
+            equal("the other alone", heard, 2)?;
+            equal("the second", heard_then, 2)?;
+            return equal("nothing more", notification.poll()?, 0);
+        }
+    }
+    holds("one round is in time", false)
 }
 
 fn a_deleted_timer_does_not_ring(stage: &mut Stage) -> Outcome {
     let (keeper, notification) = (timer(stage)?, stage.notification()?);
-    for round in 0..50 {
+    let mut in_time = 0;
+    for round in 0..TRIES {
         let gone = timer(stage)?;
         let badged = Notification(stage.memory.mint(notification.0, Rights::WRITE, 1)?);
         let kept = Notification(stage.memory.mint(notification.0, Rights::WRITE, 2)?);
-        gone.arm(badged, after(stage, 200).1)?;
+        let (tick, ns) = after(stage, 200);
+        gone.arm(badged, ns)?;
         keeper.arm(kept, after(stage, 400).1)?;
         match round % 2 {
             0 => stage.memory.delete(gone.0)?,
             // Armed for a notification that is gone, it rings for nobody.
             _ => CNODE.revoke(badged.0.0, DEPTH)?,
         }
-        equal("the other's badge alone", notification.wait()?, 2)?;
+        let is_in_time = counter() < tick;
+        let heard = until(notification, 2)?;
+        if is_in_time {
+            equal("the other's badge alone", heard, 2)?;
+            in_time += 1;
+        }
         stage.memory.delete(badged.0)?;
         stage.memory.delete(kept.0)?;
     }
-    Ok(())
+    holds("most rounds are in time", in_time >= TRIES / 10)
 }
 
 /// Waits for a notification, and says when it was signalled.
