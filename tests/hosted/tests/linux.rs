@@ -22,14 +22,22 @@ fn every_test_does_on_linux_what_is_recorded() {
     let tests: Vec<&Test> = manifest.tests.iter().filter(|test| test.on == Systems::Both).collect();
     let files =
         build::files_of_tests(&loong64, &compiler, &manifest, &tests, &target.join("hosted")).unwrap();
-    let outcomes = on_linux::run(&oracle, &manifest, &files, &tests).unwrap();
-    assert_eq!(outcomes.len(), tests.len());
     let recorded = Recorded::load().unwrap();
-    let mut wrong = String::new();
-    for (test, outcome) in tests.iter().zip(&outcomes) {
-        if let Some(told) = recorded.differs(&test.name, outcome) {
-            wrong += &format!("{}: {told}", test.name);
-        }
+    let wrong = |tests: &[&Test]| -> Vec<(String, String)> {
+        let outcomes = on_linux::run(&oracle, &manifest, &files, tests).unwrap();
+        assert_eq!(outcomes.len(), tests.len());
+        let told = tests.iter().zip(&outcomes).map(|(test, outcome)| recorded.differs(&test.name, outcome));
+        let told = tests.iter().zip(told).filter_map(|(test, told)| Some((test.name.clone(), told?)));
+        told.collect()
+    };
+    let first = wrong(&tests);
+    if first.is_empty() {
+        return;
     }
-    assert!(wrong.is_empty(), "on Linux {}, recorded on {}:\n{wrong}", oracle.version(), recorded.kernel);
+    // On a busy machine Linux is late for what a test has set a time for: those once more, by themselves.
+    eprintln!("once more: {first:#?}");
+    let again: Vec<&Test> =
+        tests.iter().copied().filter(|test| first.iter().any(|(name, _)| *name == test.name)).collect();
+    let wrong = wrong(&again);
+    assert!(wrong.is_empty(), "on Linux {}, recorded on {}:\n{wrong:#?}", oracle.version(), recorded.kernel);
 }

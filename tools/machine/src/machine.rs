@@ -98,6 +98,8 @@ impl Machine {
                 // One instruction a translation block and virtual time by instructions: equal counts in every run.
                 arguments.add("-cpu", "la464").add("-accel", "tcg,one-insn-per-tb=on");
                 arguments.add("-icount", "shift=0,sleep=off");
+                // The same seed and the same time of day, too.
+                arguments.add("-seed", "1").add("-rtc", "base=2026-01-01T00:00:00,clock=vm");
                 let plugin = doubled_commas(&counting.plugin);
                 let mut option = with_path("", &plugin, ",out=");
                 option.push(doubled_commas(&counting.output));
@@ -174,7 +176,10 @@ mod tests {
         machine.counting =
             Some(Counting { plugin: "/a,b/c.so".into(), output: "/o".into(), histogram: Some("/h".into()) });
         let line = arguments(&machine);
-        assert!(line.contains("-accel tcg,one-insn-per-tb=on -icount shift=0,sleep=off"), "{line}");
+        assert!(
+            line.contains("-accel tcg,one-insn-per-tb=on -icount shift=0,sleep=off -seed 1 -rtc"),
+            "{line}"
+        );
         assert!(line.contains("-plugin /a,,b/c.so,out=/o,hist=/h"), "{line}");
     }
 }
