@@ -4,7 +4,8 @@
 //! powered off), it *failed* (it ended in another way), or it *hung* (its time was up). What cannot be started at all
 //! is an error instead.
 //!
-//! Reading order: [`emulator`] (which QEMU), [`machine`] (what is started), [`lines`] (how its four serial lines are
+//! Reading order: [`emulator`] (which QEMU), [`machine`] (what is started), [`initrd`] (where the guest's files
+//! go), [`lines`] (how its four serial lines are
 //! heard), [`input`] (what goes the other way), [`run`] (one run from start to end), [`heard`] (what is told and kept
 //! of it), [`verdict`] (how it is judged).
 
@@ -12,6 +13,7 @@ mod emulator;
 mod fit;
 mod guest;
 mod heard;
+pub mod initrd;
 mod input;
 mod lines;
 mod machine;

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::emulator::{Acceleration, Emulator};
+use crate::initrd;
 use crate::lines::Line;
 
 /// Counting of executed instructions.
@@ -53,10 +54,17 @@ impl Machine {
         }
     }
 
-    /// Hands a file to the guest, and gives the machine so much more memory that the guest has what it had.
+    /// Hands a file to the guest, and gives the machine so much more memory that the guest has what it had, and that
+    /// QEMU places the file. A large file needs an image that is loaded at [`initrd::load_address`].
     pub fn add_initrd(&mut self, initrd: &Path) {
         let bytes = initrd.metadata().map_or(0, |data| data.len());
-        self.memory_mib += bytes.div_ceil(1 << 20).next_multiple_of(MEMORY_STEP_MIB);
+        let more = bytes.div_ceil(1 << 20).next_multiple_of(MEMORY_STEP_MIB);
+        let least = if initrd::load_address(bytes).is_some() {
+            initrd::least_memory_mib(&self.image, bytes).next_multiple_of(MEMORY_STEP_MIB)
+        } else {
+            0
+        };
+        self.memory_mib = (self.memory_mib + more).max(least);
         self.initrd = Some(initrd.to_path_buf());
     }
 

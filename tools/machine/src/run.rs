@@ -12,6 +12,7 @@ use crate::emulator::Emulator;
 use crate::fit::{self, FitError};
 use crate::guest::{Answers, Guest, POWER_OFF_TIMEOUT};
 use crate::heard::{HeardSoFar, Listener, Watcher};
+use crate::initrd;
 use crate::input::{self, Keyboard, Plain, Source};
 use crate::lines::{Heard, Line, Listeners};
 use crate::machine::Machine;
@@ -118,8 +119,8 @@ impl Machine {
         listener: &mut dyn Listener,
     ) -> Result<Run, RunError> {
         fit::check(&self.image, self.memory_mib)?;
-        if let Some(initrd) = &self.initrd {
-            fit::check_initrd(initrd, self.memory_mib)?;
+        if let Some(file) = &self.initrd {
+            initrd::check(&self.image, file, self.memory_mib)?;
         }
         let folder = tempfile::Builder::new().prefix("bixi-").tempdir();
         let folder = folder.map_err(|source| sockets_error(&std::env::temp_dir(), source))?;

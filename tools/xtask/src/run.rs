@@ -123,18 +123,24 @@ fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArg
     };
     let programs = Programs::build(shell, workspace)?;
     let name = arguments.image.as_deref().unwrap_or(build::HOSTING);
-    let image = build::named_image(workspace, &programs, name, LoadAddress::DEFAULT)?;
     let timeout = arguments.timeout.map_or(Duration::MAX, Duration::from_secs);
-    let mut machine = boot::machine(&image, timeout);
+    let mut image = build::named_image(workspace, &programs, name, LoadAddress::DEFAULT)?;
     let prepared = match prepared {
         None if image.programs != 0 => Some(command::files(shell, workspace, host, arguments)?),
         prepared => prepared,
     };
     let mut initrd = tempfile::Builder::new().prefix("bixi-").tempfile().into_diagnostic()?;
-    if let Some(archive) = prepared {
-        std::io::Write::write_all(&mut initrd, &archive)
+    if let Some(archive) = &prepared {
+        std::io::Write::write_all(&mut initrd, archive)
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot write {}", initrd.path().display()))?;
+        if let Some(address) = machine::initrd::load_address(archive.len() as u64).and_then(LoadAddress::new)
+        {
+            image = build::named_image(workspace, &programs, name, address)?;
+        }
+    }
+    let mut machine = boot::machine(&image, timeout);
+    if prepared.is_some() {
         machine.add_initrd(initrd.path());
     }
     if let Some(memory) = arguments.memory {
