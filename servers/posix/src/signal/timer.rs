@@ -18,6 +18,9 @@ use crate::user::UserPtr;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 const MICROSECOND_NS: u64 = 1000;
+/// How far apart a timer of processor time goes off at most: Linux looks at those with its clock's tick. Without
+/// that one of a microsecond would be due again whenever its handler has returned, and the program would not come on.
+const TICK_NS: u64 = 4_000_000;
 const REAL: u32 = 0;
 const VIRTUAL: u32 = 1;
 const PROFILE: u32 = 2;
@@ -169,7 +172,7 @@ impl<H: Host> Server<H> {
                 timer.next_ns = Some(left);
                 continue;
             }
-            timer.next_ns = (timer.every_ns != 0).then_some(timer.every_ns);
+            timer.next_ns = (timer.every_ns != 0).then_some(timer.every_ns.max(TICK_NS));
             *fired = Some(signal);
         }
         for signal in fired.into_iter().flatten() {

@@ -11,6 +11,10 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 /// Bits of [`Clock::ns_per_tick`] behind the point.
 const FRACTION: u32 = 32;
 
+/// How far off the Timer rings at least: what Linux gives a sleeper as slack. A program whose timer is as fast as it
+/// likes has this much of the processor between two rings, and so comes on.
+const SLACK_NS: u64 = 50_000;
+
 /// Clock and Timer.
 #[derive(Debug)]
 pub(super) struct Clock {
@@ -48,8 +52,9 @@ impl Clock {
         self.realtime_offset_ns
     }
 
-    /// Lets the Timer ring at a time.
+    /// Lets the Timer ring at a time, or [`SLACK_NS`] from now if that is later.
     pub(super) fn arm(&self, at_ns: u64) {
+        let at_ns = at_ns.max(self.now_ns().saturating_add(SLACK_NS));
         if let Err(refusal) = self.timer.arm(self.notification, at_ns) {
             bug(format_args!("arming the timer: {refusal}"));
         }

@@ -269,3 +269,27 @@ fn timers_of_processor_time_count_while_the_process_runs() {
     driver.next = driver.posix.interrupted();
     assert_eq!(driver.handled(), Some(26));
 }
+
+#[test]
+fn a_fast_timer_of_processor_time_lets_its_program_come_on() {
+    const TICK_NS: u64 = 4_000_000;
+    let mut driver = running();
+    driver.handle(27, 0, 0);
+    driver.poke(DATA, &[0; 32]);
+    for word in [8, 24] {
+        driver.poke(DATA + word, &1_u64.to_le_bytes());
+    }
+    assert_eq!(driver.call(103, [2, DATA, 0, 0, 0, 0]), Some(0));
+    driver.server().host.now_ns += 1000;
+    driver.next = driver.posix.interrupted();
+    assert_eq!(driver.handled(), Some(27), "the first comes when it is due");
+    driver.sigreturn();
+    driver.server().host.now_ns += TICK_NS - 1;
+    driver.next = driver.posix.interrupted();
+    assert_eq!(driver.handled(), None, "not again before a tick");
+    driver.server().host.now_ns += 1;
+    driver.next = driver.posix.interrupted();
+    assert_eq!(driver.handled(), Some(27));
+    assert_eq!(driver.call(102, [2, DATA, 0, 0, 0, 0]), Some(0));
+    assert_eq!(driver.peek_word(DATA + 8), 1, "its length is what the program said");
+}
