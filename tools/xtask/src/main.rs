@@ -7,6 +7,7 @@ mod bench;
 mod boot;
 mod build;
 mod compare;
+mod disk;
 mod image_command;
 mod members;
 mod profile;
@@ -84,13 +85,29 @@ enum SubCommand {
     Compare(CompareArguments),
 }
 
+impl SubCommand {
+    /// What the longer commands put on the disk.
+    fn disk(&self) -> Option<disk::Need> {
+        match self {
+            Self::Run(_) => Some(disk::RUN),
+            Self::Test(_) => Some(disk::TEST),
+            Self::Compare(_) | Self::Bench(_) => Some(disk::MEASURE),
+            Self::Setup | Self::Image(_) => None,
+        }
+    }
+}
+
 fn main() -> Result<ExitCode> {
+    end_by_a_panic_of_any_thread();
     // A log in an error keeps its lines as they are; the terminal wraps them.
     miette::set_hook(Box::new(|_| Box::new(MietteHandlerOpts::new().wrap_lines(false).build())))?;
     let arguments = Arguments::parse();
     let shell = Shell::new(if arguments.verbose { Verbosity::Verbose } else { Verbosity::Quiet });
     let workspace = Workspace::new();
     let host = Host::detect(&shell);
+    if let Some(need) = arguments.command.disk() {
+        need.check(&workspace)?;
+    }
     setup::ensure(&shell, &workspace, &host)?;
     match arguments.command {
         SubCommand::Setup => Ok(ExitCode::SUCCESS),
@@ -102,4 +119,13 @@ fn main() -> Result<ExitCode> {
         SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &host, &arguments),
         SubCommand::Compare(arguments) => compare::run(&shell, &workspace, &host, &arguments),
     }
+}
+
+/// A thread that panics ends the command: another one would wait for it for ever.
+fn end_by_a_panic_of_any_thread() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::abort();
+    }));
 }
