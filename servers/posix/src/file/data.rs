@@ -17,6 +17,7 @@ use crate::memory::mmap::{MappedFile, Readable};
 use crate::memory::object::ObjectId;
 use crate::number::{to_u64, to_usize};
 use crate::server::Server;
+use crate::signal::number::Signal;
 use crate::user::Short;
 
 /// Where a file may end at most (Linux's MAX_LFS_FILESIZE).
@@ -112,10 +113,7 @@ impl<H: Host> Server<H> {
         if source.bytes() == 0 {
             return Ok(0);
         }
-        let room = MOST_BYTES.saturating_sub(offset).min(self.file_limit());
-        if room == 0 {
-            return Err(Errno::EFBIG);
-        }
+        let room = self.file_room(offset)?;
         let object = self.file_object(id)?;
         let mut done = 0;
         let mut view = self.view()?;
@@ -176,8 +174,8 @@ impl<H: Host> Server<H> {
     pub fn cut_file(&mut self, id: NodeId, bytes: u64) -> Result<(), Errno> {
         let data = self.file_data(id)?;
         let before = self.data_size(data);
-        if bytes > self.file_limit() && bytes > before {
-            return Err(Errno::EFBIG);
+        if bytes > before {
+            self.may_end_at(bytes)?;
         }
         if bytes == 0 && matches!(data, FileData::Archive(_)) {
             if let Some(node) = self.files.tree.get_mut(id) {
@@ -237,9 +235,28 @@ impl<H: Host> Server<H> {
         }
     }
 
-    /// How large a file may be made (RLIMIT_FSIZE).
-    fn file_limit(&self) -> u64 {
-        self.process().map_or(u64::MAX, |process| process.limits.file_bytes())
+    /// How many bytes a file may have behind an offset.
+    ///
+    /// # Errors
+    /// EFBIG if none, with SIGXFSZ where it is RLIMIT_FSIZE that says so (Linux: generic_write_check_limits).
+    fn file_room(&mut self, offset: u64) -> Result<u64, Errno> {
+        let limit = self.process()?.limits.file_bytes();
+        if offset >= limit {
+            self.send_self(Signal::SIGXFSZ);
+            return Err(Errno::EFBIG);
+        }
+        match limit.min(MOST_BYTES).checked_sub(offset) {
+            None | Some(0) => Err(Errno::EFBIG),
+            Some(room) => Ok(room),
+        }
+    }
+
+    /// Whether a file may grow to `bytes`.
+    ///
+    /// # Errors
+    /// As for [`Server::file_room`].
+    pub(super) fn may_end_at(&mut self, bytes: u64) -> Result<(), Errno> {
+        if bytes == 0 { Ok(()) } else { self.file_room(bytes - 1).map(|_| ()) }
     }
 }
 

@@ -77,6 +77,9 @@ pub fn fallocate<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
         _ => return Err(Errno::ENODEV),
     };
     let end = offset.checked_add(bytes).filter(|end| *end <= super::data::MOST_BYTES).ok_or(Errno::EFBIG)?;
+    if low_u32(mode) & KEEP_SIZE == 0 && end > server.place_size(Place::Node(id)) {
+        server.may_end_at(end)?;
+    }
     server.fill_file(id, offset, end)?;
     if low_u32(mode) & KEEP_SIZE == 0 {
         let object = server.file_object(id)?;

@@ -33,6 +33,13 @@ pub struct Triple {
     pub saved: u32,
 }
 
+impl Triple {
+    /// Three times the same.
+    pub const fn of(number: u32) -> Self {
+        Self { real: number, effective: number, saved: number }
+    }
+}
+
 /// getuid(2).
 pub fn getuid<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<u64, Errno> {
     Ok(u64::from(server.process()?.credentials.user.real))

@@ -170,6 +170,7 @@ impl<H: Host> Server<H> {
             // Linux ignores that the word cannot be written.
             let _ = self.view_of(space)?.write_other(&tid.to_le_bytes(), word);
         }
+        self.limit_processor(process);
         self.ready.push(thread);
         Ok(())
     }

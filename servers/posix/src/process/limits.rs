@@ -1,5 +1,6 @@
 //! Resource limits (prlimit64) and what they are at a program's start.
 
+use super::credentials::Triple;
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
@@ -13,6 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 const KINDS: usize = 16;
 /// No limit.
 pub const INFINITY: u64 = u64::MAX;
+const PROCESSOR: usize = 0;
 const FILE_BYTES: usize = 1;
 const DATA: usize = 2;
 const STACK: usize = 3;
@@ -61,6 +63,17 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Seconds of processor time.
+    pub fn processor(&self) -> Limit {
+        self.0.first().copied().unwrap_or(Limit { soft: INFINITY, hard: INFINITY })
+    }
+
+    /// The soft limit for processor time is a second later (Linux: check_process_timers).
+    pub fn put_off_processor(&mut self) {
+        let before = self.processor();
+        self.set(PROCESSOR, Limit { soft: before.soft.saturating_add(1), ..before });
+    }
+
     /// What holds for open files.
     pub fn files(&self) -> u64 {
         self.soft(FILES)
@@ -111,7 +124,15 @@ pub fn prlimit64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
         Some(pointer) => Some(server.view()?.read(pointer)?),
         None => None,
     };
+    let own = server.current()?.process;
+    let credentials = &server.process()?.credentials;
+    let (exceeds, user, group) =
+        (credentials.can_exceed_limits(), credentials.user.real, credentials.group.real);
     let process = server.processes.get_mut(target).ok_or(Errno::ESRCH)?;
+    let theirs = (process.credentials.user, process.credentials.group);
+    if target != own && !exceeds && theirs != (Triple::of(user), Triple::of(group)) {
+        return Err(Errno::EPERM);
+    }
     let before = *process.limits.0.get(kind).ok_or(Errno::EINVAL)?;
     if let Some(limit) = new {
         if limit.soft > limit.hard {
@@ -120,10 +141,17 @@ pub fn prlimit64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
         if kind == FILES && limit.hard > OPEN_MAX {
             return Err(Errno::EPERM);
         }
+        if limit.hard > before.hard && !exceeds {
+            return Err(Errno::EPERM);
+        }
         process.limits.set(kind, limit);
         let (space, limits) = (process.space, process.limits.memory());
         if let Some(shared) = server.spaces.get_mut(space) {
             shared.space.limits = limits;
+        }
+        if kind == PROCESSOR {
+            server.account();
+            server.limit_processor(target);
         }
     }
     if let Some(pointer) = old? {

@@ -11,6 +11,7 @@ use crate::dispatch::Arguments;
 use crate::host::Host;
 use crate::number::low_u32;
 use crate::process::ProcessId;
+use crate::process::limits::{INFINITY, Limit};
 use crate::server::Server;
 use crate::slots::Id;
 use crate::time::clock::SECOND_NS;
@@ -40,6 +41,8 @@ pub struct IntervalTimers {
     real: Interval,
     /// ITIMER_VIRTUAL, ITIMER_PROF.
     processor: [Interval; 2],
+    /// Processor time until RLIMIT_CPU is to be looked at; `None` without that limit.
+    limit_ns: Option<u64>,
 }
 
 impl IntervalTimers {
@@ -47,9 +50,9 @@ impl IntervalTimers {
     #[inline]
     pub fn processor_left(&self) -> Option<u64> {
         let [first, second] = self.processor;
-        match (first.next_ns, second.next_ns) {
-            (None, None) => None,
-            (first, second) => first.into_iter().chain(second).min(),
+        match (first.next_ns, second.next_ns, self.limit_ns) {
+            (None, None, None) => None,
+            (first, second, limit) => first.into_iter().chain(second).chain(limit).min(),
         }
     }
 }
@@ -175,8 +178,42 @@ impl<H: Host> Server<H> {
             timer.next_ns = (timer.every_ns != 0).then_some(timer.every_ns.max(TICK_NS));
             *fired = Some(signal);
         }
+        let limit = record.signals.timers.limit_ns.map(|left| left.saturating_sub(passed_ns));
+        record.signals.timers.limit_ns = limit;
         for signal in fired.into_iter().flatten() {
             self.timer_signal(process, signal);
+        }
+        if limit == Some(0) {
+            self.processor_limit_reached(process);
+        }
+    }
+
+    /// Looks at RLIMIT_CPU anew: it was set, or the process is new.
+    pub(crate) fn limit_processor(&mut self, process: ProcessId) {
+        let Some(record) = self.processes.get_mut(process) else { return };
+        let Limit { soft, hard } = record.limits.processor();
+        let seconds = soft.min(hard);
+        record.signals.timers.limit_ns = (seconds != INFINITY)
+            .then(|| seconds.saturating_mul(SECOND_NS).saturating_sub(record.cpu_ns).max(1));
+    }
+
+    /// A process has used up its RLIMIT_CPU: SIGXCPU every second from the soft one on, SIGKILL at the hard one.
+    fn processor_limit_reached(&mut self, process: ProcessId) {
+        let Some(record) = self.processes.get_mut(process) else { return };
+        let used = record.cpu_ns / SECOND_NS;
+        let Limit { soft, hard } = record.limits.processor();
+        if used >= hard {
+            record.signals.timers.limit_ns = None;
+            self.timer_signal(process, Signal::SIGKILL);
+            return;
+        }
+        let late = used >= soft;
+        if late {
+            record.limits.put_off_processor();
+        }
+        self.limit_processor(process);
+        if late {
+            self.timer_signal(process, Signal::SIGXCPU);
         }
     }
 
