@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::child::start_with_us;
 use crate::emulator::Emulator;
 use crate::machine::Machine;
 use crate::run::RunError;
@@ -25,7 +26,7 @@ pub enum Answers {
     No,
 }
 
-/// The emulator's process; it does not outlive this value.
+/// The emulator's process; it does not outlive this value, nor the thread that has started it.
 #[derive(Debug)]
 pub(crate) struct Guest {
     process: Child,
@@ -36,13 +37,10 @@ impl Guest {
     pub(crate) fn start(machine: &Machine, emulator: &Emulator, folder: &Path) -> Result<Self, RunError> {
         let start_error =
             |source| RunError::Start { program: emulator.program.display().to_string(), source };
-        let mut process = Command::new(&emulator.program)
-            .args(machine.arguments(emulator, folder))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(start_error)?;
+        let mut command = Command::new(&emulator.program);
+        command.args(machine.arguments(emulator, folder));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = start_with_us(&mut command).map_err(start_error)?;
         let messages = process.stderr.take().map(|mut stream| {
             std::thread::spawn(move || {
                 let mut bytes = Vec::new();

@@ -9,6 +9,7 @@
 //! heard), [`input`] (what goes the other way), [`run`] (one run from start to end), [`heard`] (what is told and kept
 //! of it), [`verdict`] (how it is judged).
 
+mod child;
 mod emulator;
 mod fit;
 mod guest;
@@ -20,6 +21,7 @@ mod machine;
 mod run;
 mod verdict;
 
+pub use child::start_with_us;
 pub use emulator::{Emulator, EmulatorError};
 pub use fit::FitError;
 pub use guest::Answers;

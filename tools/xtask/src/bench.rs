@@ -91,7 +91,7 @@ pub(crate) fn run(
     host: &Host,
     arguments: &BenchArguments,
 ) -> Result<ExitCode> {
-    let programs = Programs::build(shell, workspace)?;
+    let programs = Programs::later(shell, workspace);
     let bench = Bench::build(shell, workspace, host, &programs, arguments.suite)?;
     let report = bench.measure(shell, arguments.profile.as_deref())?;
     print!("{}", arguments.suite.table(&report));

@@ -1,10 +1,10 @@
 //! Owns building: kernel and servers for the guest, the counter for QEMU, and images of them.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use image::{BuildRequest, Form, LoadAddress};
 use miette::{IntoDiagnostic, Result, WrapErr, miette};
-use object::{Object as _, ObjectSection as _};
 use packages::progress::Progress;
 use packages::shell::Shell;
 
@@ -29,33 +29,34 @@ pub(crate) struct Image {
     pub(crate) programs: usize,
 }
 
-/// Kernel and servers, built.
+/// Kernel and servers; built when something is made of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
+    shell: Shell,
+    workspace: Workspace,
     folder: PathBuf,
+    built: OnceCell<()>,
 }
 
 impl Programs {
-    /// Builds them; what the compiler says is shown when it fails.
-    pub(crate) fn build(shell: &Shell, workspace: &Workspace) -> Result<Self> {
-        let packages = members::options(&members::of_guest(workspace));
-        let mut command = workspace.cargo(shell);
-        let _progress = Progress::wait_for(shell, "building kernel and servers");
-        shell
-            .read(command.args(["build", "--quiet", "--release", "--target", GUEST_TARGET]).args(packages))?;
-        Ok(Self { folder: workspace.target().join(GUEST_TARGET).join("release") })
+    /// Returns them without building anything yet.
+    pub(crate) fn later(shell: &Shell, workspace: &Workspace) -> Self {
+        let folder = workspace.target().join(GUEST_TARGET).join("release");
+        Self { shell: shell.clone(), workspace: workspace.clone(), folder, built: OnceCell::new() }
     }
 
-    /// Returns the bytes that a program has as constants; nothing if its file cannot be read.
-    pub(crate) fn constants(&self, program: &str) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.folder.join(program)).ok()?;
-        let elf = object::File::parse(&*bytes).ok()?;
-        elf.section_by_name(".rodata")?.data().ok().map(<[u8]>::to_vec)
-    }
-
-    /// Returns the kernel's file, linked at 0, with its symbols.
-    pub(crate) fn kernel(&self) -> PathBuf {
-        self.folder.join(members::KERNEL)
+    /// Builds them, unless that was done; what the compiler says is shown when it fails.
+    pub(crate) fn build(&self) -> Result<()> {
+        if self.built.get().is_some() {
+            return Ok(());
+        }
+        let packages = members::options(&members::of_guest(&self.workspace));
+        let mut command = self.workspace.cargo(&self.shell);
+        let _progress = Progress::wait_for(&self.shell, "building kernel and servers");
+        command.args(["build", "--quiet", "--release", "--target", GUEST_TARGET]).args(packages);
+        self.shell.read(&mut command)?;
+        self.built.get_or_init(|| ());
+        Ok(())
     }
 }
 
@@ -97,7 +98,8 @@ pub(crate) fn image_of(
     output: &Path,
     load_address: LoadAddress,
 ) -> Result<Image> {
-    let kernel = programs.kernel();
+    programs.build()?;
+    let kernel = programs.folder.join(members::KERNEL);
     let built = image::build(&BuildRequest {
         description: description.to_path_buf(),
         kernel: kernel.clone(),

@@ -127,7 +127,7 @@ pub(crate) fn run(
         }
     }
     if on != Where::Linux {
-        let programs = Programs::build(shell, workspace)?;
+        let programs = Programs::later(shell, workspace);
         tally.section(&format!("{} tests on Bixi", hosted.tests.len()));
         hosted.on_bixi(shell, workspace, &programs, |test, done| {
             tally_up(&mut tally, &test.name, test, differs(&recorded, test, done), done);

@@ -27,7 +27,7 @@ pub(crate) struct ImageArguments {
 /// Builds the image.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &ImageArguments) -> Result<()> {
     let address = arguments.load_address.unwrap_or_default();
-    let programs = Programs::build(shell, workspace)?;
+    let programs = Programs::later(shell, workspace);
     let image = build::image_of(&programs, &arguments.description, &arguments.output, address)?;
     println!(
         "{}: boots with `qemu-system-loongarch64 -machine virt -m {}M -kernel`",

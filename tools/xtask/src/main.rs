@@ -97,11 +97,26 @@ impl SubCommand {
     }
 }
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
     end_by_a_panic_of_any_thread();
-    // A log in an error keeps its lines as they are; the terminal wraps them.
-    miette::set_hook(Box::new(|_| Box::new(MietteHandlerOpts::new().wrap_lines(false).build())))?;
-    let arguments = Arguments::parse();
+    // A log in an error keeps its lines as they are; the terminal wraps them. It fails only for a second hook.
+    let _ = miette::set_hook(Box::new(|_| Box::new(MietteHandlerOpts::new().wrap_lines(false).build())));
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return wrong_usage(&error),
+    };
+    let failed = match arguments.command {
+        // Not to be taken for a status of the program's.
+        SubCommand::Run(_) => ExitCode::from(run::FAILED),
+        _ => ExitCode::FAILURE,
+    };
+    carry_out(arguments).unwrap_or_else(|report| {
+        eprintln!("Error: {report:?}");
+        failed
+    })
+}
+
+fn carry_out(arguments: Arguments) -> Result<ExitCode> {
     let shell = Shell::new(if arguments.verbose { Verbosity::Verbose } else { Verbosity::Quiet });
     let workspace = Workspace::new();
     let host = Host::detect(&shell);
@@ -118,6 +133,19 @@ fn main() -> Result<ExitCode> {
         SubCommand::Test(arguments) => test::run(&shell, &workspace, &host, &arguments),
         SubCommand::Bench(arguments) => bench::run(&shell, &workspace, &host, &arguments),
         SubCommand::Compare(arguments) => compare::run(&shell, &workspace, &host, &arguments),
+    }
+}
+
+/// Prints help, or what is wrong with the arguments.
+fn wrong_usage(error: &clap::Error) -> ExitCode {
+    // Who has closed both streams is not told.
+    let _ = error.print();
+    let command = std::env::args_os().skip(1).find(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    match u8::try_from(error.exit_code()) {
+        Ok(0) => ExitCode::SUCCESS,
+        _ if command.is_some_and(|command| command == "run") => ExitCode::from(run::FAILED),
+        Ok(status) => ExitCode::from(status),
+        Err(_) => ExitCode::FAILURE,
     }
 }
 

@@ -3,7 +3,7 @@
 //! A package's name is its folder's. A program of the guest's is the kernel, a folder of `servers/` with a `main.rs`, `tests/guest`
 //! or `tests/ground`; everything else has its tests run on the developer's machine. The kernel is both: its core is a library.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::workspace::Workspace;
 
@@ -36,6 +36,12 @@ pub(crate) fn of_host(workspace: &Workspace) -> Vec<String> {
     );
     packages.extend(folders(&workspace.root().join("tools")).into_iter().map(first));
     packages
+}
+
+/// Returns where a package lies.
+pub(crate) fn place_of(workspace: &Workspace, package: &str) -> Option<PathBuf> {
+    let places = ["", "servers", "tests", "tools"].map(|place| workspace.root().join(place).join(package));
+    places.into_iter().find(|folder| folder.join("Cargo.toml").is_file())
 }
 
 /// Returns `-p NAME` for each package.
@@ -99,6 +105,8 @@ mod tests {
         let workspace = Workspace::at(folder.path());
         assert_eq!(of_guest(&workspace), ["microkernel", "console", "root", "ground", "guest"]);
         assert_eq!(of_host(&workspace), ["abi", "microkernel", "console", "runtime", "model", "image"]);
+        assert_eq!(place_of(&workspace, "image"), Some(workspace.root().join("tools/image")));
+        assert_eq!(place_of(&workspace, "empty"), None);
         assert_eq!(options(&["abi".into()]), ["-p", "abi"]);
     }
 }

@@ -73,14 +73,15 @@ are the guest's. `exit` or Ctrl-D ends the shell and powers off; Ctrl-] twice st
 are plain streams.
 
 Status: the program's own, 128 and the number of the signal that ended it, 126 if it cannot be executed, 127 if there \
-is no such program, 124 when its time was up, 130 when the machine was stopped by Ctrl-], 125 when the guest could not be run or failed itself.";
+is no such program, 124 when its time was up, 130 when the machine was stopped by Ctrl-], 125 when the arguments are wrong, or the guest \
+could not be run or failed itself.";
 
 /// What is run if the user says nothing.
 const SHELL: &str = "sh";
 /// The status of a run that was stopped because its time was up, as timeout(1) has it.
 const TIMED_OUT: u8 = 124;
 /// The status of a run that did not come to its program, or not to its end.
-const FAILED: u8 = 125;
+pub(crate) const FAILED: u8 = 125;
 /// The status of a run that the user stopped, as if by Ctrl-C.
 const STOPPED: u8 = 128 + 2;
 /// The status of a program that SIGPIPE has ended: nobody reads its output.
@@ -121,7 +122,7 @@ fn try_run(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArg
             Prepared::NotFound(report) => return Ok(told(&report, command::NOT_FOUND)),
         }
     };
-    let programs = Programs::build(shell, workspace)?;
+    let programs = Programs::later(shell, workspace);
     let name = arguments.image.as_deref().unwrap_or(build::HOSTING);
     let timeout = arguments.timeout.map_or(Duration::MAX, Duration::from_secs);
     let mut image = build::named_image(workspace, &programs, name, LoadAddress::DEFAULT)?;

@@ -62,13 +62,14 @@ impl<'a> Symbols<'a> {
 
     /// Writes all that is known of an address.
     fn describe(&self, address: u64) -> String {
-        let frames: Vec<_> = self.frames(address).into_iter().filter(|(name, _)| name.is_some()).collect();
+        let frames = self.frames(address);
         if frames.is_empty() {
             return self.beginning(address).unwrap_or_default();
         }
         let texts = frames.into_iter().map(|(name, place)| {
-            let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-            name.unwrap_or_default() + &place
+            // Assembly, and what is compiled with line tables only, has a place and no name.
+            let name = name.or_else(|| self.beginning(address)).unwrap_or_default();
+            name + &place.map(|place| format!(" ({place})")).unwrap_or_default()
         });
         texts.collect::<Vec<_>>().join("\n      inlined in ")
     }

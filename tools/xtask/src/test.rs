@@ -10,9 +10,11 @@ mod ground;
 mod guest;
 mod host;
 mod hosted;
+mod killed;
 mod random_code;
 mod session;
 mod several;
+mod sources;
 mod style;
 mod tally;
 
@@ -76,25 +78,28 @@ pub(crate) fn run(
     let selection = Selection(arguments.name.clone());
     let campaign = if arguments.long { Campaign::Full } else { Campaign::Short };
     let mut tally = Tally::default();
-    tally.section("building kernel and servers");
-    // First: the model's host tests run the hot path of the built kernel.
-    let programs = Programs::build(shell, workspace);
-    style::run(shell, workspace, &selection, &mut tally);
-    host::run(shell, workspace, &selection, campaign, &mut tally);
-    match programs {
-        Ok(programs) => {
-            guest::run(shell, workspace, &programs, &selection, campaign, &mut tally);
-            ground::run(shell, workspace, &programs, &selection, &mut tally);
-            crash::run(shell, workspace, &programs, &selection, &mut tally);
-            echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
-            hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
-            session::run(&selection, &mut tally);
-            several::run(shell, workspace, host, &programs, &selection, &mut tally);
-            random_code::run(shell, workspace, host, &programs, (&selection, campaign), &mut tally);
-            boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
-            figures::run(shell, workspace, host, &programs, &selection, &mut tally);
+    let programs = Programs::later(shell, workspace);
+    if arguments.name.is_none() {
+        tally.section("building kernel and servers");
+        if let Err(error) = programs.build() {
+            tally.fail("building kernel and servers", &format!("{error:?}"));
         }
-        Err(error) => tally.fail("building kernel and servers", &format!("{error:?}")),
+    }
+    style::run(shell, workspace, &selection, &mut tally);
+    host::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+    guest::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+    ground::run(shell, workspace, &programs, &selection, &mut tally);
+    crash::run(shell, workspace, &programs, &selection, &mut tally);
+    echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+    hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
+    session::run(&selection, &mut tally);
+    killed::run(&selection, &mut tally);
+    several::run(shell, workspace, host, &programs, &selection, &mut tally);
+    random_code::run(shell, workspace, host, &programs, (&selection, campaign), &mut tally);
+    boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
+    figures::run(shell, workspace, host, &programs, &selection, &mut tally);
+    if let (Some(text), true) = (selection.text(), tally.is_empty()) {
+        println!("no test has {text:?} in its name");
     }
     Ok(tally.finish())
 }

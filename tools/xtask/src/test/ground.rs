@@ -67,7 +67,7 @@ pub(crate) fn run(
     tally: &mut Tally,
 ) {
     let image = || build::named_image(workspace, programs, NAME, LoadAddress::DEFAULT);
-    if selection.has(CLOCK) || guest::may_tell(programs, NAME, NAME, selection) {
+    if selection.has(CLOCK) || guest::may_tell(workspace, NAME, NAME, selection) {
         tally.section("what a host is given");
         match image().and_then(|image| checks(shell, &image, selection, tally)) {
             Ok(()) => {}

@@ -6,9 +6,10 @@ use abi::control::{Record, SelfTestResult, TestResult};
 use image::LoadAddress;
 use machine::{Run, Verdict};
 
-use super::{Campaign, Selection, Tally};
+use super::{Campaign, Selection, Tally, sources};
 use crate::boot;
 use crate::build::{self, Image, Programs};
+use crate::members;
 use crate::workspace::Workspace;
 use packages::shell::Shell;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(
 ) {
     for address in LOAD_ADDRESSES.into_iter().filter_map(LoadAddress::new) {
         let place = format!("loaded at {:#x}", address.physical());
-        if !may_tell(programs, PROGRAM, &place, selection) {
+        if !may_tell(workspace, PROGRAM, &place, selection) {
             continue;
         }
         tally.section(&format!("guest tests, {place}"));
@@ -47,7 +48,7 @@ pub(crate) fn run(
             Err(error) => return tally.fail("guest tests", &format!("{error:?}")),
         }
     }
-    if campaign == Campaign::Full && may_tell(programs, PROGRAM, A_THOUSAND_TIMES, selection) {
+    if campaign == Campaign::Full && may_tell(workspace, PROGRAM, A_THOUSAND_TIMES, selection) {
         tally.section("guest tests, a thousand times");
         match build::named_image(workspace, programs, "campaign", LoadAddress::DEFAULT) {
             Ok(image) => tell(shell, &image, CAMPAIGN_TIMEOUT, A_THOUSAND_TIMES, selection, tally),
@@ -56,19 +57,17 @@ pub(crate) fn run(
     }
 }
 
-/// Returns whether a program of the guest's may have a test with such a name, which is a text among its constants;
-/// one that nobody asked for is not booted.
-pub(super) fn may_tell(programs: &Programs, program: &str, place: &str, selection: &Selection) -> bool {
+/// Returns whether a program of the guest's has a test with such a name; one that nobody asked for is neither built nor
+/// booted.
+pub(super) fn may_tell(workspace: &Workspace, program: &str, place: &str, selection: &Selection) -> bool {
     let Some(wanted) = selection.text() else { return true };
     if full_name("", place).contains(wanted) {
         return true;
     }
     // What of the wanted text would be the test's own name.
-    let wanted = wanted.split(", ").next().unwrap_or_default();
-    // A file that cannot be read is the image's error to tell.
-    programs
-        .constants(program)
-        .is_none_or(|constants| constants.windows(wanted.len().max(1)).any(|text| text == wanted.as_bytes()))
+    let (name, where_told) = wanted.split_once(", ").unwrap_or((wanted, ""));
+    place.contains(where_told)
+        && members::place_of(workspace, program).is_some_and(|folder| sources::has_story(&folder, name))
 }
 
 /// A test's name with where it ran.

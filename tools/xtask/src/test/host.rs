@@ -1,7 +1,8 @@
 //! Owns the tests that run on the developer's machine: cargo runs them, their closing lines are counted.
 
-use super::{Campaign, Selection, Tally};
-use crate::members::{of_host, options};
+use super::{Campaign, Selection, Tally, sources};
+use crate::build::Programs;
+use crate::members::{self, of_host, options};
 use crate::workspace::Workspace;
 use packages::progress::Progress;
 use packages::shell::Shell;
@@ -9,17 +10,35 @@ use packages::shell::Shell;
 /// Set for tests that have a long form: they look for this variable.
 const LONG: &str = "BIXI_LONG";
 
-/// Runs them.
+/// The package whose tests look at kernel and servers as they were built.
+const READS_PROGRAMS: &str = "model";
+
+/// Runs them; only packages with a test that is to run are built.
 pub(crate) fn run(
     shell: &Shell,
     workspace: &Workspace,
+    programs: &Programs,
     selection: &Selection,
     campaign: Campaign,
     tally: &mut Tally,
 ) {
+    let has_any = |package: &String| {
+        selection.text().is_none_or(|wanted| {
+            members::place_of(workspace, package).is_some_and(|folder| sources::has_test(&folder, wanted))
+        })
+    };
+    let packages: Vec<String> = of_host(workspace).into_iter().filter(has_any).collect();
+    if packages.is_empty() {
+        return;
+    }
     tally.section("host tests");
+    if packages.iter().any(|package| package == READS_PROGRAMS)
+        && let Err(error) = programs.build()
+    {
+        tally.fail("host tests", &format!("{error:?}"));
+    }
     let mut command = workspace.cargo(shell);
-    command.args(["test", "--quiet", "--no-fail-fast"]).args(options(&of_host(workspace)));
+    command.args(["test", "--quiet", "--no-fail-fast"]).args(options(&packages));
     if campaign == Campaign::Full {
         command.env(LONG, "1").env("PROPTEST_CASES", "10000");
     }

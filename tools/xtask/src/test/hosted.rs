@@ -25,7 +25,6 @@ pub(crate) fn run(
     selection: &Selection,
     tally: &mut Tally,
 ) {
-    tally.section("hosted programs");
     if let Err(error) = try_run(shell, workspace, host, programs, selection, tally) {
         tally.fail("hosted programs", &format!("{error:?}"));
     }
@@ -46,6 +45,7 @@ fn try_run(
     if tests.is_empty() {
         return Ok(());
     }
+    tally.section("hosted programs");
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
     let hosted = Hosted::provide(&loong64, workspace, &manifest, tests)?;
     hosted.on_bixi(shell, workspace, programs, |test, done| {

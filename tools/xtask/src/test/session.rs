@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use machine::start_with_us;
 use miette::{IntoDiagnostic, Result, ensure, miette};
 use packages::shell::last_lines;
 use rustix::fs::{Mode, OFlags, open};
@@ -96,15 +97,10 @@ impl Session {
             open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).into_diagnostic()?;
         tcsetwinsize(&terminal, window).into_diagnostic()?;
         let stream = || terminal.try_clone().map(Stdio::from).into_diagnostic();
-        let process = Command::new(std::env::current_exe().into_diagnostic()?)
-            .arg("run")
-            .args(["--timeout", &BOOT.as_secs().to_string()])
-            .stdin(stream()?)
-            .stdout(stream()?)
-            .stderr(stream()?)
-            .process_group(0)
-            .spawn()
-            .into_diagnostic()?;
+        let mut command = Command::new(std::env::current_exe().into_diagnostic()?);
+        command.arg("run").args(["--timeout", &BOOT.as_secs().to_string()]);
+        command.stdin(stream()?).stdout(stream()?).stderr(stream()?).process_group(0);
+        let process = start_with_us(&mut command).into_diagnostic()?;
         let master = File::from(master);
         let mut reader = master.try_clone().into_diagnostic()?;
         let (sender, heard) = channel();

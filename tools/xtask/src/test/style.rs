@@ -10,7 +10,6 @@ use packages::shell::Shell;
 
 /// Runs them.
 pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, tally: &mut Tally) {
-    tally.section("formatting and lints");
     let cargo = |arguments: &[&str], packages: Vec<String>| {
         let mut command = workspace.cargo(shell);
         command.args(arguments).args(packages);
@@ -37,10 +36,11 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, selection: &Selection, t
             ),
         ),
     ];
-    for (name, program, mut command) in checks {
-        if !selection.has(name) {
-            continue;
-        }
+    let chosen: Vec<_> = checks.into_iter().filter(|(name, ..)| selection.has(name)).collect();
+    if !chosen.is_empty() {
+        tally.section("formatting and lints");
+    }
+    for (name, program, mut command) in chosen {
         if shell.find(program).is_none() {
             tally.skip(name, &format!("{program} is not installed"));
             continue;

@@ -49,6 +49,11 @@ impl Tally {
         }
     }
 
+    /// Returns whether no test passed, failed or was skipped so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.passed == 0 && self.failed == 0 && self.skipped.is_empty()
+    }
+
     /// Prints what was skipped and, last, the count.
     pub(crate) fn finish(self) -> ExitCode {
         for (name, reason) in &self.skipped {
@@ -77,6 +82,7 @@ mod tests {
         let mut tally = Tally::default();
         tally.pass("a");
         tally.skip("b", "not here");
+        assert!(!tally.is_empty() && Tally::default().is_empty());
         assert_eq!(code(tally), success);
         assert_ne!(code(Tally::default()), success);
         let mut tally = Tally::default();
