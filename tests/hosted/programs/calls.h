@@ -63,6 +63,8 @@ static const struct timespec no_time, short_time = { 0, 1000 };
 static const struct timeval no_timeval[2] = { { 1, 2 }, { 3, 4 } };
 static struct iovec some_pieces[2] = { { some_text, 0 }, { some_text, 0 } };
 static const uint32_t some_word = 5;
+/* SCHED_OTHER has the priority 0. */
+static const int some_policy[] = { 0 };
 static const uint64_t some_mask = 1, output_set = 1 << 1;
 static const struct kernel_action {
 	void (*handler)(int);
@@ -228,6 +230,13 @@ static const struct call calls[] = {
 	{ "setpriority", SYS_setpriority, "A3", { V(0), V(0), V(0) } },
 	{ "sched_setaffinity", SYS_sched_setaffinity, "A3", { V(0), V(8), R(some_mask) } },
 	{ "sched_getscheduler", SYS_sched_getscheduler, "A3", { V(0) } },
+	{ "sched_setscheduler", SYS_sched_setscheduler, "A3", { V(0), V(0), R(some_policy) } },
+	{ "sched_setparam", SYS_sched_setparam, "A3", { V(0), R(some_policy) } },
+	{ "sched_getparam", SYS_sched_getparam, "A3", { V(0), W(int) } },
+	{ "sched_get_priority_max", SYS_sched_get_priority_max, "A3", { V(0) } },
+	{ "sched_get_priority_min", SYS_sched_get_priority_min, "A3", { V(0) } },
+	{ "sched_rr_get_interval", SYS_sched_rr_get_interval, "A3", { V(0), W(struct timespec) } },
+	{ "readahead", SYS_readahead, "A3", { V(SOME_FILE), V(0), V(16) } },
 	{ "tkill", SYS_tkill, "A4", { V(0x3ffffff), V(0) } },
 	{ "tgkill", SYS_tgkill, "A4", { V(1), V(0x3ffffff), V(0) } },
 	{ "rt_tgsigqueueinfo", SYS_rt_tgsigqueueinfo, "A4", { V(1), V(0x3ffffff), V(0), { READS, sizeof(siginfo_t), 0 } } },

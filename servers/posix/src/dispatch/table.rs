@@ -104,9 +104,16 @@ macro_rules! for_each_linux_call {
             clock_gettime = 113, plain, $crate::time::clock::clock_gettime, (clock: Clock, time: Out(16));
             clock_getres = 114, plain, $crate::time::clock::clock_getres, (clock: Clock, step: OutOptional(16));
             clock_nanosleep = 115, plain, $crate::time::sleep::clock_nanosleep [wait: $crate::time::sleep::clock_nanosleep_waiting], (clock: Clock, flags: Hex, time: In(16), remaining: Address);
+            sched_setparam = 118, plain, $crate::process::policy::sched_setparam, (pid: Int, parameter: In(4));
+            sched_setscheduler = 119, plain, $crate::process::policy::sched_setscheduler, (pid: Int, policy: Int, parameter: In(4));
+            sched_getscheduler = 120, plain, $crate::process::policy::sched_getscheduler, (pid: Int);
+            sched_getparam = 121, plain, $crate::process::policy::sched_getparam, (pid: Int, parameter: Out(4));
             sched_setaffinity = 122, plain, $crate::process::priority::sched_setaffinity, (pid: Int, bytes: Uint, mask: In(8));
             sched_getaffinity = 123, plain, $crate::time::sleep::sched_getaffinity, (pid: Int, bytes: Uint, mask: Out(8));
             sched_yield = 124, plain, $crate::time::sleep::sched_yield, ();
+            sched_get_priority_max = 125, plain, $crate::process::policy::sched_get_priority_max, (policy: Int);
+            sched_get_priority_min = 126, plain, $crate::process::policy::sched_get_priority_min, (policy: Int);
+            sched_rr_get_interval = 127, plain, $crate::process::policy::sched_rr_get_interval, (pid: Int, interval: Out(16));
             restart_syscall = 128, plain, $crate::signal::restart::restart_syscall, ();
             kill = 129, plain, $crate::signal::kill::kill, (pid: Int, signal: Signal);
             tkill = 130, plain, $crate::signal::kill::tkill, (tid: Int, signal: Signal);
@@ -152,6 +159,7 @@ macro_rules! for_each_linux_call {
             getegid = 177, leaf, $crate::process::credentials::getegid, ();
             gettid = 178, leaf, $crate::process::identity::gettid, ();
             sysinfo = 179, plain, $crate::process::system::sysinfo, (information: Out(112));
+            readahead = 213, plain, $crate::file::size::readahead, (fd: Fd, offset: Size, bytes: Size);
             brk = 214, plain, $crate::memory::calls::brk, (end: Address);
             munmap = 215, plain, $crate::memory::calls::munmap, (address: Address, bytes: Size);
             mremap = 216, plain, $crate::memory::calls::mremap, (old: Address, old_bytes: Size, new_bytes: Size, flags: Hex, new: Address);

@@ -132,7 +132,7 @@ fn arguments(row: &Row) -> [u64; 6] {
     for (position, argument) in row.arguments.iter().enumerate() {
         words[position] = match row.name {
             "getrusage" if argument.kind == Kind::Int => 0,
-            "sched_getaffinity" | "sched_setaffinity" if argument.kind == Kind::Int => 0,
+            name if name.starts_with("sched_") && argument.kind == Kind::Int => 0,
             "prlimit64" if argument.kind == Kind::Int => 0,
             "get_robust_list" if argument.kind == Kind::Int => 0,
             _ => good(row, argument.kind, position),

@@ -38,7 +38,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes /dev, /proc and /tmp where the archive has none; says where /proc is.
+    /// Makes /dev, /proc, /tmp and /dev/shm where the archive has none; says where /proc is.
     pub fn furnish(&mut self, now: Time) -> NodeId {
         let dev = self.folder_at(ROOT, b"dev", now);
         for (name, major, minor, permissions) in DEVICES {
@@ -48,9 +48,11 @@ impl Tree {
             self.place(dev, name, Content::Link(Name::Archive(target)), 0o777, now);
         }
         self.folder_at(dev, b"pts", now);
-        let temporary = self.folder_at(ROOT, b"tmp", now);
-        if let Some(node) = self.get_mut(temporary) {
-            node.mode = DIRECTORY | STICKY | 0o777;
+        // The C library keeps what shm_open and sem_open name in the second.
+        for open_to_all in [self.folder_at(ROOT, b"tmp", now), self.folder_at(dev, b"shm", now)] {
+            if let Some(node) = self.get_mut(open_to_all) {
+                node.mode = DIRECTORY | STICKY | 0o777;
+            }
         }
         self.folder_at(ROOT, b"proc", now)
     }

@@ -154,6 +154,18 @@ pub fn fadvise64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
     }
 }
 
+/// readahead(2): likewise.
+pub fn readahead<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
+    let file = server.real_file(arguments.word(0))?;
+    if !file.is_readable() {
+        return Err(Errno::EBADF);
+    }
+    match file.kind {
+        OpenKind::Node(_) if !server.is_directory(server.place_of(arguments.word(0))?) => Ok(0),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
 impl<H: Host> Server<H> {
     /// Where data begins at or behind an offset.
     fn next_data(&self, kind: OpenKind, offset: u64, size: u64) -> Result<i64, Errno> {

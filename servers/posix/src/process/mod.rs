@@ -12,6 +12,7 @@ pub mod identity;
 mod instruction;
 pub mod limits;
 pub mod numbers;
+pub mod policy;
 pub mod prctl;
 pub mod priority;
 pub mod robust;
