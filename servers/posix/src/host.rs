@@ -5,6 +5,7 @@
 //! Nothing here interprets what a program gave: addresses come checked, by [`crate::user`].
 
 use crate::address::{PAGE_BYTES, PageRange};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// A lower VSpace, by its number at the host (C-45: made once, recycled).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,8 +113,7 @@ pub struct HandlerEntry {
     pub arguments: [u64; 3],
 }
 
-/// Words of Linux's sigcontext up to its flags: sc_pc, sc_regs.
-pub const FRAME_WORDS: usize = 33;
+pub use runtime::host::signal::{FrameEnds, FrameParts};
 
 /// Registers by number.
 mod register {
@@ -382,18 +382,39 @@ pub trait Host: 'static {
         }
         self.set_registers(context, &registers);
     }
-    /// A context's pc, then registers 0 (as zero) to 31: as sc_pc and sc_regs of Linux's sigcontext have them.
-    fn frame_registers(&mut self, context: ContextId, words: &mut [u64; FRAME_WORDS]) {
-        let registers = self.registers(context);
-        let values = [registers.pc, 0].into_iter().chain(registers.general.into_iter().skip(1));
-        for (word, value) in words.iter_mut().zip(values) {
-            *word = value;
-        }
+    /// Writes a signal frame to the current context's program, up to the head of its first record, and END: these
+    /// parts, and the context's registers. 16 bytes aligned, as END is.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at a byte that cannot be written, perhaps told too low; a part may be written then.
+    fn save_frame(&mut self, context: ContextId, to: u64, parts: &FrameParts<'_>) -> Result<(), CopyStop> {
+        let frame = crate::signal::frame::Frame::new(&self.registers(context), parts);
+        self.copy_out(frame.as_bytes(), to)?;
+        self.copy_out([0_u64; 2].as_bytes(), parts.end)
     }
-    /// The other way. It is entered in full next.
-    fn set_frame_registers(&mut self, context: ContextId, words: &[u64; FRAME_WORDS]) {
-        let [pc, general @ ..] = *words;
-        self.set_registers(context, &Registers { general, pc });
+    /// Reads what counts before the rest of a frame of the current context's program.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at a byte that cannot be read, perhaps told too low.
+    fn peek_frame(&mut self, from: u64) -> Result<FrameEnds, CopyStop> {
+        let mut frame = crate::signal::frame::Frame::new_zeroed();
+        // Nobody looks at what lies before and behind.
+        let read = crate::signal::frame::READ;
+        let part = frame.as_mut_bytes().get_mut(read.clone()).unwrap_or_default();
+        self.copy_in(from + read.start as u64, part)?;
+        Ok(frame.ends())
+    }
+    /// Gives the current context the registers of a frame of its program. It is entered in full next.
+    ///
+    /// # Errors
+    /// [`CopyStop`] at a byte that cannot be read, perhaps told too low; some registers may be the frame's then.
+    fn load_frame(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
+        let mut frame = crate::signal::frame::Frame::new_zeroed();
+        let read = crate::signal::frame::READ;
+        let part = frame.as_mut_bytes().get_mut(read.clone()).unwrap_or_default();
+        self.copy_in(from + read.start as u64, part)?;
+        self.set_registers(context, &frame.program_registers());
+        Ok(())
     }
 
     /// How much of the vector unit the current context's program has used, so that a signal frame has a record

@@ -26,7 +26,8 @@ pub struct Answer {
     pub value: u64,
     /// 0: the program goes on at once. 1: the rest of its registers go to its context, then [`Posix::schedule`]
     /// says who runs; the result reaches the context through the host. 2: as 1, but the thread is no more or
-    /// its registers were replaced, so that nothing is stored.
+    /// its registers were replaced, so that nothing is stored. 3: as 1, but [`Posix::signalled`] says it, of the
+    /// value. 4: as 2, but [`Posix::replaced`] does.
     pub next: u64,
 }
 
@@ -37,6 +38,10 @@ impl Answer {
     pub const SWITCH: u64 = 1;
     /// Its registers are not to be kept.
     pub const FORGET: u64 = 2;
+    /// They are to be kept, then it goes on with the value after what is due to it.
+    pub const SIGNALS: u64 = 3;
+    /// It goes on with the registers that are in its context.
+    pub const REPLACED: u64 = 4;
 
     const fn now(value: u64) -> Self {
         Self { value, next: Self::GOES_ON }
@@ -87,6 +92,11 @@ macro_rules! define_entries {
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
+                            // A program's own signal, and its return from the handler.
+                            Ok(Flow::Done(value)) if Errno::restart(value).is_none() => {
+                                Answer { value, next: Answer::SIGNALS }
+                            }
+                            Ok(Flow::Replaced) => Answer { value: 0, next: Answer::REPLACED },
                             other => {
                                 let (outcome, value) = Outcome::of(other);
                                 leave_by_registers(a0, a1, a2, a3, a4, a5, posix, outcome.with($number), value)

@@ -115,6 +115,13 @@ pub struct Call {
     pub cancelled: bool,
 }
 
+impl Call {
+    /// One that has ended, of which nothing but the result is to be known any more.
+    pub(crate) fn ended(result: u64) -> Self {
+        Self { number: u64::MAX, arguments: Arguments::default(), done: true, result, cancelled: false }
+    }
+}
+
 /// A wait; leaves its queue when it is dropped.
 #[must_use]
 pub struct Wait<'a, H: Host> {

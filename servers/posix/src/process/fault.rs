@@ -148,8 +148,7 @@ impl<H: Host> Posix<H> {
             Ok(next) => next,
             Err(info) => {
                 server.fault_signal(current.thread, fault, info);
-                self.go_on();
-                self.schedule()
+                self.replaced()
             }
         }
     }

@@ -122,6 +122,32 @@ impl<H: Host> Posix<H> {
         }
     }
 
+    /// The acting thread's call has this result, which no signal changes, and something else is due to it: what runs
+    /// next.
+    pub fn signalled(&mut self, result: u64) -> Next {
+        self.go_on_at_once(Some(result))
+    }
+
+    /// The acting thread's registers were replaced, or a signal is for it: what runs next.
+    pub fn replaced(&mut self) -> Next {
+        self.go_on_at_once(None)
+    }
+
+    fn go_on_at_once(&mut self, result: Option<u64>) -> Next {
+        if self.server().is_some_and(|server| !server.abandoned.is_empty()) {
+            self.drop_abandoned();
+        }
+        if let Some(server) = self.server()
+            && let Some(next) = server.resume(result)
+        {
+            if !server.ready.is_empty() {
+                server.arm();
+            }
+            return next;
+        }
+        self.schedule()
+    }
+
     /// The acting thread cannot go on, or must not: chooses who does.
     pub fn schedule(&mut self) -> Next {
         if self.server().is_some_and(|server| !server.abandoned.is_empty()) {
@@ -130,7 +156,7 @@ impl<H: Host> Posix<H> {
         if let Some(server) = self.server()
             && let Some(thread) = server.at_once.take()
             && server.acting.is_some_and(|current| current.thread == thread)
-            && let Some(next) = server.entry_of(thread)
+            && let Some(next) = server.entry()
         {
             return next;
         }
@@ -153,7 +179,7 @@ impl<H: Host> Posix<H> {
                 server.end_waits(thread);
                 self.poll(thread);
             }
-            if let Some(next) = self.server().and_then(|server| server.entry_of(thread)) {
+            if let Some(next) = self.server().and_then(|server| server.entry()) {
                 return next;
             }
         }
@@ -168,8 +194,8 @@ impl<H: Host> Posix<H> {
             thread.exit = Exit::Full;
         }
         match server.acting {
-            Some(current) if slice == Slice::Goes => {
-                if let Some(next) = server.entry_of(current.thread) {
+            Some(_) if slice == Slice::Goes => {
+                if let Some(next) = server.entry() {
                     return next;
                 }
             }
@@ -258,29 +284,9 @@ impl<H: Host> Server<H> {
         }
     }
 
-    /// How a thread is entered, if it waits for nothing and is not stopped; takes its result over into its context.
-    fn entry_of(&mut self, thread: ThreadId) -> Option<Next> {
-        if self.is_stopped(thread) {
-            return None;
-        }
-        let signals = self.deliverable(thread) != 0;
-        let record = self.threads.get_mut(thread)?;
-        if record.call.is_some_and(|call| !call.done) {
-            return None;
-        }
-        if signals || record.call_is_borrowed() {
-            self.deliver(thread)?;
-        } else if let Some(call) = record.call {
-            record.call = None;
-            self.host.set_result(record.context, call.result);
-            if self.strace == crate::dispatch::Strace::On {
-                crate::dispatch::strace::resumed(self, &call);
-            }
-        }
-        let record = self.threads.get_mut(thread)?;
-        let next = Next::Enter(record.context, core::mem::replace(&mut record.exit, Exit::Minimal));
-        // Whatever was due has been seen to.
-        self.attention = Attention::Quiet;
+    /// How the acting thread is entered, if it waits for nothing and is not stopped, with the alarms that it needs.
+    fn entry(&mut self) -> Option<Next> {
+        let next = self.resume(None)?;
         self.arm();
         Some(next)
     }

@@ -6,28 +6,24 @@
 
 use super::info::Info;
 use super::number::Signal;
-use super::stack::StackWords;
 use crate::Errno;
-use crate::host::{ContextId, CopyStop, FRAME_WORDS, Host, Width};
+use crate::host::{ContextId, CopyStop, FrameEnds, FrameParts, Host, Registers, Width};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
 use crate::number::to_u64;
-use crate::user::{UserPtr, UserSlice};
+use crate::user::UserSlice;
+use core::mem::offset_of;
+use core::ops::Range;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// Bytes from the stack pointer to the first record.
-pub const FRAME_BYTES: u64 = 576;
+pub const FRAME_BYTES: u64 = offset_of!(Frame, record) as u64;
 /// Where the ucontext begins.
-pub const UCONTEXT: u64 = 128;
-/// Where uc_stack lies.
-pub const STACK: u64 = UCONTEXT + 16;
-/// Where uc_sigmask lies: 8 bytes of 128, the rest being nobody's.
-pub const MASK: u64 = UCONTEXT + 40;
-/// Where sigcontext begins: sc_pc, then sc_regs.
-pub const REGISTERS: u64 = UCONTEXT + 176;
-/// Where sc_flags lies.
-pub const FLAGS: u64 = REGISTERS + 8 * FRAME_WORDS as u64;
-const _: () = assert!(FLAGS + 8 == FRAME_BYTES);
+pub const UCONTEXT: u64 = offset_of!(Frame, flags) as u64;
+/// Where uc_sigmask lies.
+pub const MASK: u64 = offset_of!(Frame, mask) as u64;
+/// What rt_sigreturn looks at: from uc_stack to the first word of the first record.
+pub const READ: Range<usize> = offset_of!(Frame, stack)..offset_of!(Frame, record) + 8;
 /// Bytes of a record's head.
 pub const RECORD: u64 = 16;
 
@@ -82,27 +78,62 @@ pub mod record {
     }
 }
 
-/// A frame without its records, and the head of the first: all of it if nothing of the vector unit is in use.
+/// A frame without its records, and the head of the first: all of it if nothing of the vector unit is in use. The
+/// machine's routines know it as [`runtime::host::signal::Frame`].
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
-struct Frame {
+pub struct Frame {
     info: [u64; 16],
     flags: u64,
     link: u64,
-    stack: StackWords,
+    stack: [u64; 3],
     mask: u64,
     /// The rest of the program's own sigset_t, and what aligns sigcontext.
     unused: [u64; 16],
-    registers: [u64; FRAME_WORDS],
+    registers: [u64; 33],
     context_flags: u64,
     record: [u64; 2],
 }
 
-const _: () = assert!(core::mem::offset_of!(Frame, stack) as u64 == STACK);
-const _: () = assert!(core::mem::offset_of!(Frame, mask) as u64 == MASK);
-const _: () = assert!(core::mem::offset_of!(Frame, registers) as u64 == REGISTERS);
-const _: () = assert!(core::mem::offset_of!(Frame, context_flags) as u64 == FLAGS);
-const _: () = assert!(core::mem::offset_of!(Frame, record) as u64 == FRAME_BYTES);
+macro_rules! same_places {
+    ($($field:ident)*) => {
+        $(const _: () =
+            assert!(offset_of!(Frame, $field) == offset_of!(runtime::host::signal::Frame, $field));)*
+        const _: () = assert!(size_of::<Frame>() == size_of::<runtime::host::signal::Frame>());
+    };
+}
+
+same_places!(info flags link stack mask unused registers context_flags record);
+const _: () = assert!(UCONTEXT == 128 && FRAME_BYTES == 576);
+
+impl Frame {
+    /// Of these registers and parts.
+    pub fn new(registers: &Registers, parts: &FrameParts<'_>) -> Self {
+        let mut frame = Self::new_zeroed();
+        for (place, word) in frame.info.iter_mut().zip(parts.info) {
+            *place = *word;
+        }
+        (frame.stack, frame.mask) = (parts.stack, parts.mask);
+        let values = [registers.pc, 0].into_iter().chain(registers.general.into_iter().skip(1));
+        for (place, value) in frame.registers.iter_mut().zip(values) {
+            *place = value;
+        }
+        (frame.context_flags, frame.record) = (parts.context_flags, [parts.record, 0]);
+        frame
+    }
+
+    /// What counts before the rest.
+    pub const fn ends(&self) -> FrameEnds {
+        let [record, _] = self.record;
+        FrameEnds { stack: self.stack, mask: self.mask, context_flags: self.context_flags, record }
+    }
+
+    /// The registers in it.
+    pub const fn program_registers(&self) -> Registers {
+        let [pc, general @ ..] = self.registers;
+        Registers { general, pc }
+    }
+}
 
 /// Where the parts of a frame lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +166,7 @@ pub struct Contents<'a> {
     /// siginfo.
     pub info: &'a Info,
     /// uc_stack.
-    pub stack: StackWords,
+    pub stack: [u64; 3],
     /// uc_sigmask.
     pub mask: u64,
     /// The ADDRESS bits of sc_flags.
@@ -147,16 +178,17 @@ impl<H: Host> View<'_, H> {
     ///
     /// # Errors
     /// EFAULT when the program could not write all of it itself.
+    #[inline]
     pub fn write_frame(
         &mut self,
         context: ContextId,
         top: u64,
         width: Width,
         contents: &Contents<'_>,
-    ) -> Result<Layout, Errno> {
+    ) -> Result<u64, Errno> {
         let layout = Layout::below(top, width);
         let Layout { sp, record, end } = layout;
-        UserSlice::new(sp, (top & !15).wrapping_sub(sp))?;
+        let whole = UserSlice::new(sp, (top & !15).wrapping_sub(sp))?;
         let access = match contents.access {
             Some(Access::Load | Access::Fetch) => flags::ADDRESS_READ,
             Some(Access::Store) => flags::ADDRESS_WRITE,
@@ -166,22 +198,20 @@ impl<H: Host> View<'_, H> {
             Some((head, _)) => (flags::USED_FP, u64::from(record::magic(width)) | (end - head) << 32),
             None => (0, 0),
         };
-        // Filled in place: every copy of it would cost what the frame's own does.
-        let mut frame = Frame::new_zeroed();
-        for (place, word) in frame.info.iter_mut().zip(contents.info.0) {
-            *place = word;
-        }
-        (frame.stack, frame.mask) = (contents.stack, contents.mask);
-        self.host.frame_registers(context, &mut frame.registers);
-        frame.context_flags = u64::from(access | used);
-        frame.record = [head, 0];
-        self.write(UserPtr::new(sp)?, &frame)?;
+        let parts = FrameParts {
+            info: &contents.info.0,
+            stack: contents.stack,
+            mask: contents.mask,
+            context_flags: u64::from(access | used),
+            record: head,
+            end,
+        };
+        self.persist(whole, Access::Store, |host, at| host.save_frame(context, at, &parts))?;
         if let Some((_, payload)) = record {
             let payload = UserSlice::new(payload, record::bytes(width))?;
             self.persist(payload, Access::Store, |host, at| host.store_vectors(context, width, at))?;
-            self.write(UserPtr::new(end)?, &[0_u64; 2])?;
         }
-        Ok(layout)
+        Ok(sp)
     }
 
     /// Does what the host does with a program's memory, at most a page of it, again until it is done, with the
@@ -189,19 +219,39 @@ impl<H: Host> View<'_, H> {
     ///
     /// # Errors
     /// EFAULT when the program could not do it itself.
-    pub fn persist(
+    #[inline]
+    pub fn persist<R>(
         &mut self,
         slice: UserSlice,
         access: Access,
-        mut work: impl FnMut(&mut H, u64) -> Result<(), CopyStop>,
-    ) -> Result<(), Errno> {
+        mut work: impl FnMut(&mut H, u64) -> Result<R, CopyStop>,
+    ) -> Result<R, Errno> {
+        match work(self.host, slice.address()) {
+            Ok(done) => Ok(done),
+            Err(stop) => self.again(slice, access, stop, work),
+        }
+    }
+
+    /// The same from the first stop on.
+    #[cold]
+    fn again<R>(
+        &mut self,
+        slice: UserSlice,
+        access: Access,
+        first: CopyStop,
+        mut work: impl FnMut(&mut H, u64) -> Result<R, CopyStop>,
+    ) -> Result<R, Errno> {
         let (at, bytes) = (slice.address(), slice.bytes());
+        let mut stop = first;
         // It reaches over two pages at most.
-        for _ in 0..3 {
-            let Err(stop) = work(self.host, at) else { return Ok(()) };
+        for _ in 0..2 {
             // Where it stopped may be told too low: the last byte is in the page that it could be instead.
             for offset in [to_u64(stop.done), bytes.saturating_sub(1)] {
                 self.resolve(at + offset, access).map_err(|_| Errno::EFAULT)?;
+            }
+            match work(self.host, at) {
+                Ok(done) => return Ok(done),
+                Err(next) => stop = next,
             }
         }
         Err(Errno::EFAULT)

@@ -3,19 +3,17 @@
 //! The frame is the program's to forge. What Linux refuses is refused, by SIGSEGV; everything else is taken as
 //! it is: general registers and pc mean nothing to the server, masks and stacks are checked as calls check them.
 
-use super::frame::{FLAGS, FRAME_BYTES, MASK, RECORD, REGISTERS, STACK, flags, record};
+use super::frame::{FRAME_BYTES, MASK, READ, RECORD, flags, record};
 use super::info::{Info, code};
 use super::number::{NEVER, Signal};
-use super::stack::StackWords;
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
-use crate::host::{ContextId, Exit, FRAME_WORDS, Host, Width};
+use crate::host::{ContextId, Exit, Host, Width};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
 use crate::number::low_u32;
-use crate::server::Server;
+use crate::server::{Current, Server};
 use crate::user::{UserPtr, UserSlice};
-use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 /// Records that are looked at; Linux looks at as many as there are.
 const MOST_RECORDS: u32 = 1024;
@@ -59,27 +57,8 @@ pub fn rt_sigreturn<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<Flo
     Ok(if server.acting.is_some() { Flow::Replaced } else { Flow::Gone })
 }
 
-/// What is read of a frame at once: sigcontext, and the head of the first record.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes)]
-#[repr(C)]
-struct Saved {
-    registers: [u64; FRAME_WORDS],
-    flags: u64,
-    record: u64,
-}
-
-/// uc_stack, and the mask behind it.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes)]
-#[repr(C)]
-struct Around {
-    stack: StackWords,
-    mask: u64,
-}
-
-const _: () = assert!(STACK + size_of::<StackWords>() as u64 == MASK);
-const _: () = assert!(REGISTERS + core::mem::offset_of!(Saved, flags) as u64 == FLAGS);
-
 impl<H: Host> Server<H> {
+    #[inline]
     fn restore(&mut self) -> Result<Trap, Errno> {
         let context = self.thread()?.context;
         let sp = self.host.stack_pointer(context);
@@ -91,42 +70,43 @@ impl<H: Host> Server<H> {
         restored
     }
 
-    fn restore_from(&mut self, context: ContextId, sp: u64) -> Result<Trap, Errno> {
-        let frame = UserSlice::new(sp, FRAME_BYTES)?.address();
-        let mut view = self.view()?;
-        let around: Around = view.read(UserPtr::new(frame + STACK)?)?;
-        let trap = view.restore_context(context, frame);
-        let sp = self.host.stack_pointer(context);
-        let thread = self.thread_mut()?;
-        // Linux sets the mask before it looks at the rest.
-        thread.mask = around.mask & !NEVER;
-        let trap = trap?;
-        // Linux ignores that it cannot be set.
-        let _ = thread.signals.stack.set(around.stack, sp);
+    #[inline]
+    fn restore_from(&mut self, context: ContextId, frame: u64) -> Result<Trap, Errno> {
+        let read = UserSlice::new(frame, READ.end as u64)?.after(READ.start as u64);
+        let Current { thread, space, .. } = self.current()?;
+        let shared = self.spaces.get_mut(space).ok_or(Errno::ESRCH)?;
+        let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+        let thread = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        let ends = match view.persist(read, Access::Load, |host, _| host.peek_frame(frame)) {
+            Ok(ends) => ends,
+            Err(error) => {
+                // Linux sets the mask before it looks at the rest.
+                thread.mask = view.read(UserPtr::<u64>::new(frame + MASK)?)? & !NEVER;
+                return Err(error);
+            }
+        };
+        thread.mask = ends.mask & !NEVER;
+        let trap = if low_u32(ends.record) == 0 {
+            // Without records, nothing more is to be looked at. What the handler used is not the program's.
+            if low_u32(ends.context_flags) & flags::USED_FP == 0
+                && view.host.vector_width(context) != Width::None
+            {
+                view.host.clear_vectors(context);
+            }
+            Trap::No
+        } else {
+            view.restore_vectors(context, frame, ends.record)?
+        };
+        view.persist(read, Access::Load, |host, _| host.load_frame(context, frame))?;
+        thread.signals.stack.restore(ends.stack, view.host.stack_pointer(context));
         Ok(trap)
     }
 }
 
 impl<H: Host> View<'_, H> {
-    fn restore_context(&mut self, context: ContextId, frame: u64) -> Result<Trap, Errno> {
-        let mut saved = Saved::new_zeroed();
-        let slice = UserSlice::new(frame + REGISTERS, size_of::<Saved>() as u64)?;
-        self.read_bytes(slice, saved.as_mut_bytes())?;
-        let trap = self.restore_vectors(context, frame, &saved)?;
-        self.host.set_frame_registers(context, &saved.registers);
-        Ok(trap)
-    }
-
-    fn restore_vectors(&mut self, context: ContextId, frame: u64, saved: &Saved) -> Result<Trap, Errno> {
-        if low_u32(saved.record) == 0 {
-            // Without records, nothing more is to be looked at. What the handler used is not the program's.
-            if low_u32(saved.flags) & flags::USED_FP == 0 && self.host.vector_width(context) != Width::None {
-                self.host.clear_vectors(context);
-            }
-            return Ok(Trap::No);
-        }
+    fn restore_vectors(&mut self, context: ContextId, frame: u64, head: u64) -> Result<Trap, Errno> {
         let first = frame + FRAME_BYTES;
-        let (width, payload, fcsr) = match self.usual_record(first, saved.record)? {
+        let (width, payload, fcsr) = match self.usual_record(first, head)? {
             Some(usual) => usual,
             None => {
                 // Linux restores what is there whether or not the flags say that it counts.

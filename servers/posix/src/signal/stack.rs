@@ -3,6 +3,7 @@
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
+use crate::number::low_u32;
 use crate::server::Server;
 use crate::user::UserPtr;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -50,9 +51,26 @@ impl AlternateStack {
         self.flags & AUTODISARM == 0 && sp > self.start && sp - self.start <= self.bytes
     }
 
-    /// As a frame has it: with the flags that it was set with.
-    pub const fn words(&self) -> StackWords {
+    /// With the flags that it was set with.
+    const fn words(&self) -> StackWords {
         StackWords { start: self.start, flags: self.flags, padding: 0, bytes: self.bytes }
+    }
+
+    /// As a frame has it.
+    pub const fn in_frame(&self) -> [u64; 3] {
+        [self.start, self.flags as u64, self.bytes]
+    }
+
+    /// Comes back from a frame; Linux ignores that it cannot be set.
+    #[inline]
+    pub fn restore(&mut self, words: [u64; 3], sp: u64) {
+        let [start, flags, bytes] = words;
+        let flags = low_u32(flags);
+        if flags == DISABLE && self.flags == DISABLE {
+            // There is none, and was none: the usual case.
+            return;
+        }
+        let _ = self.set(StackWords { start, flags, padding: 0, bytes }, sp);
     }
 
     /// As sigaltstack tells it.

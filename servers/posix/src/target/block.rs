@@ -112,22 +112,3 @@ impl ContextWord {
 pub(super) fn context_address(context: ContextId) -> u64 {
     CONTEXTS + (u64::from(context.0) << CONTEXT_BITS)
 }
-
-/// Registers 1 to 31 of a context.
-pub(super) fn get_general(context: ContextId, into: &mut [u64; 31]) {
-    let words = general(context).cast_const();
-    // SAFETY: the contexts frame is mapped for the server's whole life, and nobody else writes to it meanwhile.
-    *into = unsafe { words.read() };
-}
-
-/// Sets registers 1 to 31 of a context.
-pub(super) fn set_general(context: ContextId, from: &[u64; 31]) {
-    // SAFETY: as in `get_general`.
-    unsafe { general(context).write(*from) }
-}
-
-/// Where they lie, one after the other.
-fn general(context: ContextId) -> *mut [u64; 31] {
-    let address = context_address(context) + offset_of!(Context, registers) as u64 + 8;
-    core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
-}

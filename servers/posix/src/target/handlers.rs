@@ -1,11 +1,11 @@
 //! What signal handlers need of contexts (C-25, C-30): registers and vector state between the contexts frame, the
 //! unit, and the frames on a program's stack.
 
-use posix::host::{ContextId, CopyStop, FRAME_WORDS, HandlerEntry, Width};
+use posix::host::{ContextId, CopyStop, FrameEnds, FrameParts, HandlerEntry, Width};
 use runtime::host::copy::Remaining;
-use runtime::host::vector;
+use runtime::host::{signal, vector};
 
-use super::block::{ContextWord, get_general, set_general};
+use super::block::{ContextWord, context_address};
 
 const RA: usize = 1;
 const SP: usize = 3;
@@ -35,16 +35,19 @@ pub(super) fn enter_handler(context: ContextId, entry: &HandlerEntry) {
     }
 }
 
-pub(super) fn frame_registers(context: ContextId, words: &mut [u64; FRAME_WORDS]) {
-    let [pc, zero, general @ ..] = words;
-    (*pc, *zero) = (ContextWord::PC.get(context), 0);
-    get_general(context, general);
+pub(super) fn save_frame(context: ContextId, to: u64, parts: &FrameParts<'_>) -> Result<(), CopyStop> {
+    // SAFETY: the library checked the range; contexts are mapped for the server's whole life.
+    unsafe { signal::save(to, context_address(context), parts) }.map_err(from_the_start)
 }
 
-pub(super) fn set_frame_registers(context: ContextId, words: &[u64; FRAME_WORDS]) {
-    let [pc, _, general @ ..] = words;
-    ContextWord::PC.set(context, *pc);
-    set_general(context, general);
+pub(super) fn peek_frame(from: u64) -> Result<FrameEnds, CopyStop> {
+    // SAFETY: as in `save_frame`.
+    unsafe { signal::peek(from) }.map_err(from_the_start)
+}
+
+pub(super) fn load_frame(context: ContextId, from: u64) -> Result<(), CopyStop> {
+    // SAFETY: as in `save_frame`.
+    unsafe { signal::load(from, context_address(context)) }.map_err(from_the_start)
 }
 
 pub(super) fn vector_width(context: ContextId) -> Width {

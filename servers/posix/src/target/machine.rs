@@ -3,7 +3,7 @@
 use abi::control::Record;
 use abi::upper::HostInfo;
 use posix::host::{
-    ContextId, CopyStop, Exit, FRAME_WORDS, HandlerEntry, Host, Identity, Input, MapEntry, MapStop,
+    ContextId, CopyStop, Exit, FrameEnds, FrameParts, HandlerEntry, Host, Identity, Input, MapEntry, MapStop,
     Registers, Reserve, SpaceId, Stream, Width, WindowPage,
 };
 use runtime::host::Next;
@@ -256,12 +256,16 @@ impl Host for Machine {
         handlers::enter_handler(context, entry);
     }
 
-    fn frame_registers(&mut self, context: ContextId, words: &mut [u64; FRAME_WORDS]) {
-        handlers::frame_registers(context, words);
+    fn save_frame(&mut self, context: ContextId, to: u64, parts: &FrameParts<'_>) -> Result<(), CopyStop> {
+        handlers::save_frame(context, to, parts)
     }
 
-    fn set_frame_registers(&mut self, context: ContextId, words: &[u64; FRAME_WORDS]) {
-        handlers::set_frame_registers(context, words);
+    fn peek_frame(&mut self, from: u64) -> Result<FrameEnds, CopyStop> {
+        handlers::peek_frame(from)
+    }
+
+    fn load_frame(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
+        handlers::load_frame(context, from)
     }
 
     fn vector_width(&mut self, context: ContextId) -> Width {

@@ -29,6 +29,7 @@ use core::fmt;
 use abi::upper::{HostInfo, STACK_TOP};
 use arrayvec::ArrayVec;
 use posix::dispatch::Strace;
+use posix::dispatch::entries::Answer;
 use posix::job::{Jobs, Traced};
 use posix::process::fault::Fault;
 use posix::process::schedule::{Next as Turn, Posix};
@@ -152,9 +153,13 @@ extern "C" fn interrupted() -> Next {
 }
 
 /// A call that does not go back to its program at once.
-extern "C" fn attention(_value: u64, _attention: u64) -> Next {
+extern "C" fn attention(value: u64, attention: u64) -> Next {
     let ground = ground();
-    let turn = ground.schedule();
+    let turn = match attention {
+        Answer::SIGNALS => ground.signalled(value),
+        Answer::REPLACED => ground.replaced(),
+        _ => ground.schedule(),
+    };
     go_on(ground, turn)
 }
 

@@ -90,7 +90,11 @@ impl Driver {
             assert!(!waits, "call {number} left others ready and no alarm for them");
             return Some(answer.value);
         }
-        self.next = self.posix.schedule();
+        self.next = match answer.next {
+            Answer::SIGNALS => self.posix.signalled(answer.value),
+            Answer::REPLACED => self.posix.replaced(),
+            _ => self.posix.schedule(),
+        };
         None
     }
 

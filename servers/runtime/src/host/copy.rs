@@ -176,6 +176,7 @@ pub fn fix_up(pc: u64) -> Option<u64> {
     let string = (bixi_host_string as *const ()).expose_provenance() as u64;
     let load = (bixi_host_load_word as *const ()).expose_provenance() as u64;
     let (vector_file, vector_end, vector_failed) = super::vector::FAULTS;
+    let [signal_file, signal_end, signal_failed] = super::signal::FAULTS;
     let table = [
         (copy, bixi_host_copy_bytes as Code, bixi_host_copy_bytes as Code),
         (address(bixi_host_copy_bytes), bixi_host_copy_end, bixi_host_copy_end),
@@ -184,6 +185,7 @@ pub fn fix_up(pc: u64) -> Option<u64> {
         (string, bixi_host_string_failed, bixi_host_string_failed),
         (load, bixi_host_word_failed, bixi_host_word_failed),
         (address(vector_file), vector_end, vector_failed),
+        (address(signal_file), signal_end, signal_failed),
     ];
     let found = table.into_iter().find(|(start, end, _)| (*start..address(*end)).contains(&pc));
     found.map(|(_, _, go_on)| address(go_on))

@@ -17,7 +17,7 @@
 pub struct Answer {
     /// The program's `$a0`, when it goes on.
     pub value: u64,
-    /// [`Answer::GOES_ON`], [`Answer::KEEP`], or anything else for [`Answer::FORGET`].
+    /// [`Answer::GOES_ON`], or else with the bit [`Answer::KEEP`] set or not.
     pub attention: u64,
 }
 
@@ -26,7 +26,8 @@ impl Answer {
     pub const GOES_ON: u64 = 0;
     /// `attention` is asked, and the program's other registers go to the current context before.
     pub const KEEP: u64 = 1;
-    /// `attention` is asked, and nothing is written to any context: it was replaced, or is nobody's.
+    /// `attention` is asked, and nothing is written to any context: it was replaced, or is nobody's. So do all even
+    /// numbers but 0, and all odd ones as [`Answer::KEEP`]: `attention` is told which it is.
     pub const FORGET: u64 = 2;
 
     /// The program goes on with this result.
@@ -145,8 +146,8 @@ macro_rules! host_entries {
 
             // The answer is in `$a0` and `$a1`, the callee-saved registers are the program's; `$t2` is its context.
             "bixi_host_attention:",
-            "addi.d $t0, $a1, -{keep}",
-            "bnez $t0, 1f",
+            "andi $t0, $a1, {keep}",
+            "beqz $t0, 1f",
             ".irp number, 21,22,23,24,25,26,27,28,29,30,31",
             "st.d $r\\number, $t2, 8 * \\number",
             ".endr",

@@ -7,7 +7,7 @@
 //! how the program goes on.
 //!
 //! Reading order: [`header`] (how a host begins, made by [`crate::host_main!`]), [`block`], [`entries`] (assembly,
-//! made by [`crate::host_entries!`]), [`calls`], [`copy`] and `vector` (a program's memory and unit), [`frame`]
+//! made by [`crate::host_entries!`]), [`calls`], [`copy`], [`signal`] and `vector` (a program's memory and unit), [`frame`]
 //! (pages of the host's own). Exactly one `break` stands in a host's text, in [`entries`]: it is Enter (C-24).
 
 pub mod block;
@@ -16,6 +16,7 @@ pub mod copy;
 pub mod entries;
 pub mod frame;
 pub mod header;
+pub mod signal;
 #[cfg(target_arch = "loongarch64")]
 pub mod vector;
 
