@@ -17,6 +17,8 @@ use crate::number::{to_u64, to_usize};
 use crate::server::Server;
 use alloc::collections::VecDeque;
 
+mod short;
+
 define_id! {
     /// A pipe.
     PipeId

@@ -14,6 +14,7 @@ use crate::executor::wait::QueueId;
 use crate::host::{Host, Stream};
 use crate::server::Server;
 use crate::terminal::transfer::Patience;
+use crate::user::UserSlice;
 
 /// What a call could do at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,23 @@ pub(super) enum Moved {
 /// read(2).
 pub fn read<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let open = readable(server, arguments.word(0))?;
+    if let Some(file) = server.files.open.get(open)
+        && let OpenKind::Pipe(pipe, _) = file.kind
+        && let Ok(to) = UserSlice::new(arguments.word(1), arguments.word(2))
+        && let Some(done) = server.read_pipe_shortly(pipe, to)
+    {
+        return Ok(flow(server, done));
+    }
+    read_generally(server, open, arguments)
+}
+
+/// What is not on the short way; it has a stack frame of its own.
+#[inline(never)]
+fn read_generally<H: Host>(
+    server: &mut Server<H>,
+    open: OpenId,
+    arguments: Arguments,
+) -> Result<Flow, Errno> {
     let pieces = Pieces::one(arguments.word(1), arguments.word(2))?;
     read_at_once(server, open, &pieces)
 }
@@ -53,6 +71,24 @@ pub async fn readv_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<
 /// write(2).
 pub fn write<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let open = writable(server, arguments.word(0))?;
+    if let Some(file) = server.files.open.get(open)
+        && let OpenKind::Pipe(pipe, _) = file.kind
+        && file.flags & flags::DIRECT == 0
+        && let Ok(from) = UserSlice::new(arguments.word(1), arguments.word(2))
+        && let Some(done) = server.write_pipe_shortly(pipe, from)
+    {
+        return Ok(flow(server, done));
+    }
+    write_generally(server, open, arguments)
+}
+
+/// As [`read_generally`].
+#[inline(never)]
+fn write_generally<H: Host>(
+    server: &mut Server<H>,
+    open: OpenId,
+    arguments: Arguments,
+) -> Result<Flow, Errno> {
     write_at_once(server, open, &Pieces::one(arguments.word(1), arguments.word(2))?)
 }
 
