@@ -97,6 +97,7 @@ macro_rules! define_entries {
                                 Answer { value, next: Answer::SIGNALS }
                             }
                             Ok(Flow::Replaced) => Answer { value: 0, next: Answer::REPLACED },
+                            Ok(Flow::Parked) => Answer { value: 0, next: Answer::SWITCH },
                             other => {
                                 let (outcome, value) = Outcome::of(other);
                                 leave_by_registers(a0, a1, a2, a3, a4, a5, posix, outcome.with($number), value)
@@ -194,10 +195,12 @@ enum Outcome {
     Yield,
     Replaced,
     Gone,
+    Parked,
 }
 
 impl Outcome {
-    const ALL: [Self; 6] = [Self::Done, Self::Woke, Self::Wait, Self::Yield, Self::Replaced, Self::Gone];
+    const ALL: [Self; 7] =
+        [Self::Done, Self::Woke, Self::Wait, Self::Yield, Self::Replaced, Self::Gone, Self::Parked];
 
     #[inline]
     fn of(flow: Result<Flow, Errno>) -> (Self, u64) {
@@ -209,6 +212,7 @@ impl Outcome {
             Ok(Flow::Yield) => (Self::Yield, 0),
             Ok(Flow::Replaced) => (Self::Replaced, 0),
             Ok(Flow::Gone) => (Self::Gone, 0),
+            Ok(Flow::Parked) => (Self::Parked, 0),
         }
     }
 
@@ -225,6 +229,7 @@ impl Outcome {
             Some(Self::Wait) => Flow::Wait,
             Some(Self::Yield) => Flow::Yield,
             Some(Self::Replaced) => Flow::Replaced,
+            Some(Self::Parked) => Flow::Parked,
             Some(Self::Gone) | None => Flow::Gone,
         };
         (both >> 3, flow)
@@ -288,6 +293,7 @@ fn leave<H: Host>(
             posix.go_on();
             Answer { value: 0, next: Answer::FORGET }
         }
+        Flow::Parked => Answer { value: 0, next: Answer::SWITCH },
         Flow::Gone => Answer { value: 0, next: Answer::FORGET },
     }
 }

@@ -54,6 +54,8 @@ pub enum Flow {
     Woke(u64),
     /// The call has to wait: its `async fn` takes over, from the start.
     Wait,
+    /// The call has to wait, and it is noted for what ([`crate::executor::parked`]).
+    Parked,
     /// It goes on with 0 after the others had their turn.
     Yield,
     /// Its registers were replaced: it goes on with those.

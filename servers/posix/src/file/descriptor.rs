@@ -297,7 +297,7 @@ impl<H: Host> Server<H> {
     }
 
     /// An open file is needed once more.
-    pub(super) fn hold_open(&mut self, open: OpenId) {
+    pub(crate) fn hold_open(&mut self, open: OpenId) {
         if let Some(file) = self.files.open.get_mut(open) {
             file.references += 1;
         }
@@ -305,7 +305,7 @@ impl<H: Host> Server<H> {
 
     /// An open file is needed once less; the last one closes it.
     #[inline]
-    pub(super) fn release_open(&mut self, open: OpenId) {
+    pub(crate) fn release_open(&mut self, open: OpenId) {
         let Some(file) = self.files.open.get_mut(open) else { return };
         file.references = file.references.saturating_sub(1);
         if file.references == 0

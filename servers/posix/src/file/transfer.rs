@@ -16,6 +16,9 @@ use crate::server::Server;
 use crate::terminal::transfer::Patience;
 use crate::user::UserSlice;
 
+/// The number of read(2), which a parked one is known by.
+const READ: u64 = 63;
+
 /// What a call could do at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
@@ -38,6 +41,34 @@ pub fn read<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
     read_generally(server, open, arguments)
 }
 
+/// A parked read(2) once more; `None` when there is still nothing.
+pub(crate) fn read_parked<H: Host>(
+    server: &mut Server<H>,
+    open: OpenId,
+    arguments: Arguments,
+) -> Result<Option<u64>, Errno> {
+    let to = UserSlice::new(arguments.word(1), arguments.word(2))?;
+    if let Some(file) = server.files.open.get(open)
+        && let OpenKind::Pipe(pipe, _) = file.kind
+        && let Some(done) = server.read_pipe_shortly(pipe, to)
+    {
+        return Ok(Some(done));
+    }
+    let pieces = Pieces::one(arguments.word(1), arguments.word(2))?;
+    match read_now(server, open, &pieces)? {
+        Moved::Bytes(done) => Ok(Some(done)),
+        Moved::Blocked(..) => Ok(None),
+    }
+}
+
+/// Where one waits for something to read from a pipe.
+pub(crate) fn read_queue<H: Host>(server: &Server<H>, open: OpenId) -> Option<QueueId> {
+    match server.files.open.get(open)?.kind {
+        OpenKind::Pipe(pipe, _) => server.files.pipes.get(pipe).map(|pipe| pipe.readable),
+        _ => None,
+    }
+}
+
 /// What is not on the short way; it has a stack frame of its own.
 #[inline(never)]
 fn read_generally<H: Host>(
@@ -46,7 +77,13 @@ fn read_generally<H: Host>(
     arguments: Arguments,
 ) -> Result<Flow, Errno> {
     let pieces = Pieces::one(arguments.word(1), arguments.word(2))?;
-    read_at_once(server, open, &pieces)
+    match read_now(server, open, &pieces)? {
+        Moved::Bytes(done) => Ok(flow(server, done)),
+        Moved::Blocked(..) => match read_queue(server, open) {
+            Some(queue) => server.park_read(open, queue, READ, arguments),
+            None => Ok(Flow::Wait),
+        },
+    }
 }
 
 /// read(2) of what is not there yet.

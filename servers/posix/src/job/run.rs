@@ -120,6 +120,12 @@ impl<H: Host> Server<H> {
 }
 
 impl Jobs {
+    /// Whether something is to be started, or told of.
+    #[inline]
+    pub(crate) const fn is_due(&self) -> bool {
+        self.running.is_empty() || self.terminal.is_some()
+    }
+
     fn has_ended(&mut self, pid: Pid, status: u8) {
         if let Some(place) = self.running.iter().position(|(running, _)| *running == pid) {
             let (_, number) = self.running.swap_remove(place);

@@ -217,6 +217,7 @@ impl Thread {
             context,
             exit: Exit::Full,
             call: None,
+            parked: None,
             clear_child_tid: if clears { request.child_tid } else { 0 },
             robust_list: 0,
             mask: self.mask,

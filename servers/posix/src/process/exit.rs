@@ -85,8 +85,10 @@ impl<H: Host> Server<H> {
             }
             self.waits.wake_all(process.changed, &mut self.ready);
         }
-        if record.call.is_some() {
-            self.abandoned.push(thread);
+        match record.parked {
+            Some(parked) => self.unpark(parked),
+            None if record.call.is_some() => self.abandoned.push(thread),
+            None => {}
         }
         if self.acting.is_some_and(|current| current.thread == thread) {
             self.acting = None;

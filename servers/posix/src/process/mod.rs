@@ -30,6 +30,7 @@ pub use crate::signal::number::Signal;
 
 use crate::define_id;
 use crate::executor::cx::Call;
+use crate::executor::parked::Parked;
 use crate::executor::wait::QueueId;
 use crate::file::place::Holdings;
 use crate::host::{ContextId, Exit};
@@ -69,6 +70,8 @@ pub struct Thread {
     pub exit: Exit,
     /// The call that it waits in, or whose result it has not taken yet.
     pub call: Option<Call>,
+    /// What that call waits for, if no task has it.
+    pub parked: Option<Parked>,
     /// Where to store 0 and wake a futex when it ends (set_tid_address, CLONE_CHILD_CLEARTID); 0 for nowhere.
     pub clear_child_tid: u64,
     /// The list of robust futexes that it registered; 0 for none.

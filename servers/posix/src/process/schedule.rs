@@ -15,6 +15,7 @@
 use super::{Thread, ThreadId};
 use crate::Errno;
 use crate::executor::cx::{Call, Place};
+use crate::executor::parked::Retried;
 use crate::executor::run_queue::Slice;
 use crate::executor::task::Task;
 use crate::host::{ContextId, Exit, Host};
@@ -161,12 +162,10 @@ impl<H: Host> Posix<H> {
             return next;
         }
         loop {
-            if let Some(server) = self.server() {
-                server.end_jobs();
+            if self.server().is_some_and(|server| server.is_unsettled()) {
+                self.settle();
             }
-            self.drop_abandoned();
             let Some(server) = self.server() else { return Next::Finished };
-            server.start_jobs();
             server.account();
             let Some(thread) = server.ready.pop() else { return self.idle() };
             if server.is_stopped(thread) {
@@ -174,14 +173,30 @@ impl<H: Host> Posix<H> {
                 continue;
             }
             let Some(Current { thread, .. }) = server.make_current(thread) else { continue };
-            let call = server.threads.get(thread).and_then(|record| record.call);
-            if call.is_some_and(|call| !call.done) {
+            let waits = server.threads.get(thread).and_then(|record| record.call.as_ref());
+            if waits.is_some_and(|call| !call.done) {
                 server.end_waits(thread);
-                self.poll(thread);
+                match server.retry(thread) {
+                    Retried::Task => self.poll(thread),
+                    Retried::Waits => continue,
+                    Retried::Done => {}
+                }
             }
             if let Some(next) = self.server().and_then(|server| server.entry()) {
                 return next;
             }
+        }
+    }
+
+    /// Takes in what ended, and starts what is due.
+    #[cold]
+    fn settle(&mut self) {
+        if let Some(server) = self.server() {
+            server.end_jobs();
+        }
+        self.drop_abandoned();
+        if let Some(server) = self.server() {
+            server.start_jobs();
         }
     }
 
@@ -253,6 +268,12 @@ impl Thread {
 }
 
 impl<H: Host> Server<H> {
+    /// Whether a thread or a program has ended, or one is to be started.
+    #[inline]
+    fn is_unsettled(&self) -> bool {
+        !self.abandoned.is_empty() || !self.events.is_empty() || self.jobs.is_due()
+    }
+
     /// The host's alarm went off, or time passed: ends waits whose time is over.
     pub fn alarm(&mut self) -> Slice {
         let now = self.host.monotonic_ns();

@@ -78,6 +78,7 @@ impl<H: Host> Server<H> {
                 context,
                 exit: Exit::Full,
                 call: None,
+                parked: None,
                 clear_child_tid: 0,
                 robust_list: 0,
                 mask: 0,

@@ -60,7 +60,7 @@ pub fn rt_sigsuspend<H: Host>(server: &mut Server<H>, arguments: Arguments) -> R
     }
     let mask = server.view()?.read(UserPtr::<u64>::new(mask)?)?;
     server.borrow_mask(mask)?;
-    Ok(Flow::Wait)
+    server.park_for_signal(133, arguments)
 }
 
 /// rt_sigsuspend(2): until a handler has run.

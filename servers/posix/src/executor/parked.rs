@@ -1,0 +1,136 @@
+//! Calls that wait without a task.
+//!
+//! A waiting call's `async fn` keeps what the call has done so far. One that has done nothing has nothing to keep: it
+//! is noted what it waits for, and when its queue moves it is made again, at once for as long as it takes. A signal
+//! ends it as it ends every wait.
+//!
+//! Invariant: a thread that has a [`Parked`] has a call that is not done.
+
+use super::cx::Call;
+use super::wait::{QueueId, Tag, WaiterId};
+use crate::Errno;
+use crate::dispatch::{Arguments, Flow};
+use crate::file::descriptor::OpenId;
+use crate::host::Host;
+use crate::process::ThreadId;
+use crate::server::Server;
+
+/// What a parked call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parked {
+    /// Something to read. The open file is held, whatever becomes of its descriptors.
+    Read {
+        /// The open file.
+        open: OpenId,
+        /// The place in its queue.
+        waiter: WaiterId,
+    },
+    /// A signal, and nothing else.
+    Signal,
+}
+
+/// What became of a thread that had its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Retried {
+    /// Its call is not parked: its task has to go on.
+    Task,
+    /// It goes on to wait.
+    Waits,
+    /// Its call is done.
+    Done,
+}
+
+impl<H: Host> Server<H> {
+    /// Parks the acting thread's read, of which nothing is there now.
+    ///
+    /// # Errors
+    /// None for an acting thread.
+    pub(crate) fn park_read(
+        &mut self,
+        open: OpenId,
+        queue: QueueId,
+        number: u64,
+        arguments: Arguments,
+    ) -> Result<Flow, Errno> {
+        let thread = self.current()?.thread;
+        if self.deliverable(thread) != 0 {
+            return Ok(Flow::Wait);
+        }
+        self.hold_open(open);
+        let waiter = self.waits.wait(thread, Some(queue), Tag::default(), None);
+        self.park(Parked::Read { open, waiter }, number, arguments)
+    }
+
+    /// Parks the acting thread until a signal comes.
+    ///
+    /// # Errors
+    /// None for an acting thread.
+    pub(crate) fn park_for_signal(&mut self, number: u64, arguments: Arguments) -> Result<Flow, Errno> {
+        let thread = self.current()?.thread;
+        if self.deliverable(thread) != 0 {
+            return Ok(Flow::Wait);
+        }
+        self.park(Parked::Signal, number, arguments)
+    }
+
+    fn park(&mut self, parked: Parked, number: u64, arguments: Arguments) -> Result<Flow, Errno> {
+        let record = self.thread_mut()?;
+        record.call = Some(Call { number, arguments, done: false, result: 0, cancelled: false });
+        record.parked = Some(parked);
+        Ok(Flow::Parked)
+    }
+
+    /// Lets a thread's parked call, if it has one, come to its end; the thread is current.
+    pub(crate) fn retry(&mut self, thread: ThreadId) -> Retried {
+        let Some(record) = self.threads.get_mut(thread) else { return Retried::Waits };
+        let (Some(parked), Some(call)) = (record.parked, &record.call) else { return Retried::Task };
+        let (cancelled, arguments) = (call.cancelled, call.arguments);
+        let result = match parked {
+            Parked::Signal if cancelled => Err(Errno::ERESTARTNOHAND),
+            Parked::Signal => return Retried::Waits,
+            Parked::Read { open, waiter } => {
+                // What happened before the signal counts: a reader that was woken finds its data.
+                let woken = self.waits.outcome(waiter).is_some();
+                let read =
+                    if woken { crate::file::transfer::read_parked(self, open, arguments) } else { Ok(None) };
+                match read {
+                    Ok(Some(done)) => Ok(done),
+                    Ok(None) if cancelled => Err(Errno::ERESTARTSYS),
+                    Ok(None) if !woken => return Retried::Waits,
+                    Ok(None) => {
+                        self.wait_again(thread, open, waiter);
+                        return Retried::Waits;
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        self.unpark(parked);
+        if let Some(record) = self.threads.get_mut(thread)
+            && let Some(call) = &mut record.call
+        {
+            call.done = true;
+            call.result = result.unwrap_or_else(Errno::to_result);
+            record.parked = None;
+        }
+        Retried::Done
+    }
+
+    /// Somebody else was faster: the thread goes to the end of the queue.
+    fn wait_again(&mut self, thread: ThreadId, open: OpenId, waiter: WaiterId) {
+        self.waits.leave(waiter);
+        let queue = crate::file::transfer::read_queue(self, open);
+        let waiter = self.waits.wait(thread, queue, Tag::default(), None);
+        if let Some(record) = self.threads.get_mut(thread) {
+            record.parked = Some(Parked::Read { open, waiter });
+        }
+    }
+
+    /// Gives back what a parked call had: it is done, or its thread is no more.
+    pub(crate) fn unpark(&mut self, parked: Parked) {
+        if let Parked::Read { open, waiter } = parked {
+            self.waits.leave(waiter);
+            self.release_open(open);
+        }
+    }
+}
