@@ -268,6 +268,24 @@ pub trait Host: 'static {
     /// # Errors
     /// [`CopyStop`] when the word cannot be read.
     fn load_word(&mut self, at: u64) -> Result<u32, CopyStop>;
+    /// Reads an aligned word of 64 bits of a program's memory.
+    ///
+    /// # Errors
+    /// [`CopyStop`] when the word cannot be read.
+    #[inline]
+    fn load_double(&mut self, at: u64) -> Result<u64, CopyStop> {
+        let mut word = [0; 8];
+        self.copy_in(at, &mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+    /// Writes an aligned word of 64 bits of a program's memory.
+    ///
+    /// # Errors
+    /// [`CopyStop`] when the word cannot be written.
+    #[inline]
+    fn store_double(&mut self, at: u64, value: u64) -> Result<(), CopyStop> {
+        self.copy_out(&value.to_le_bytes(), at)
+    }
 
     /// Fills a frame with zeros.
     fn zero_frame(&mut self, frame: WindowPage);
@@ -382,6 +400,12 @@ pub trait Host: 'static {
         }
         self.set_registers(context, &registers);
     }
+    /// The flags with which the current context can be entered in full at once, as a call's answer; `None` when the
+    /// machine wants to be asked first, by a [`crate::process::schedule::Next`].
+    #[inline]
+    fn enter_flags(&mut self, _context: ContextId) -> Option<u64> {
+        Some(0)
+    }
     /// Writes a signal frame to the current context's program, up to the head of its first record, and END: these
     /// parts, and the context's registers. 16 bytes aligned, as END is.
     ///
@@ -396,13 +420,14 @@ pub trait Host: 'static {
     ///
     /// # Errors
     /// [`CopyStop`] at a byte that cannot be read, perhaps told too low.
-    fn peek_frame(&mut self, from: u64) -> Result<FrameEnds, CopyStop> {
+    fn peek_frame(&mut self, from: u64, ends: &mut FrameEnds) -> Result<(), CopyStop> {
         let mut frame = crate::signal::frame::Frame::new_zeroed();
         // Nobody looks at what lies before and behind.
         let read = crate::signal::frame::READ;
         let part = frame.as_mut_bytes().get_mut(read.clone()).unwrap_or_default();
         self.copy_in(from + read.start as u64, part)?;
-        Ok(frame.ends())
+        *ends = frame.ends();
+        Ok(())
     }
     /// Gives the current context the registers of a frame of its program. It is entered in full next.
     ///

@@ -18,6 +18,7 @@ use crate::random::Random;
 use crate::signal::Attention;
 use crate::slots::Slots;
 use crate::terminal::table::Terminals;
+use crate::user::UserPtr;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -231,6 +232,42 @@ impl<H: Host> Server<H> {
     pub fn view(&mut self) -> Result<View<'_, H>, Errno> {
         let space = self.current()?.space;
         self.view_of(space)
+    }
+
+    /// Reads a word of the acting program's.
+    ///
+    /// # Errors
+    /// EFAULT when the program could not read all of it itself.
+    #[inline]
+    pub fn read_word(&mut self, from: UserPtr<u64>) -> Result<u64, Errno> {
+        if from.address().is_multiple_of(8)
+            && let Ok(word) = self.host.load_double(from.address())
+        {
+            return Ok(word);
+        }
+        self.read_word_anyhow(from)
+    }
+
+    #[cold]
+    fn read_word_anyhow(&mut self, from: UserPtr<u64>) -> Result<u64, Errno> {
+        self.view()?.read(from)
+    }
+
+    /// Writes a word of the acting program's.
+    ///
+    /// # Errors
+    /// EFAULT when the program could not write all of it itself.
+    #[inline]
+    pub fn write_word(&mut self, to: UserPtr<u64>, word: u64) -> Result<(), Errno> {
+        if to.address().is_multiple_of(8) && self.host.store_double(to.address(), word).is_ok() {
+            return Ok(());
+        }
+        self.write_word_anyhow(to, word)
+    }
+
+    #[cold]
+    fn write_word_anyhow(&mut self, to: UserPtr<u64>, word: u64) -> Result<(), Errno> {
+        self.view()?.write(to, &word)
     }
 
     /// Any space, with what changing it needs.

@@ -27,7 +27,8 @@ pub struct Answer {
     /// 0: the program goes on at once. 1: the rest of its registers go to its context, then [`Posix::schedule`]
     /// says who runs; the result reaches the context through the host. 2: as 1, but the thread is no more or
     /// its registers were replaced, so that nothing is stored. 3: as 1, but [`Posix::signalled`] says it, of the
-    /// value. 4: as 2, but [`Posix::replaced`] does.
+    /// value. 4: as 2, but [`Posix::replaced`] does. 6: nothing is stored, and the current context is entered in
+    /// full with the value as flags.
     pub next: u64,
 }
 
@@ -42,6 +43,8 @@ impl Answer {
     pub const SIGNALS: u64 = 3;
     /// It goes on with the registers that are in its context.
     pub const REPLACED: u64 = 4;
+    /// The same, and everything that was due to it has been seen to.
+    pub const ENTER: u64 = 6;
 
     const fn now(value: u64) -> Self {
         Self { value, next: Self::GOES_ON }
@@ -93,11 +96,10 @@ macro_rules! define_entries {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
                             // A program's own signal, and its return from the handler.
-                            Ok(Flow::Done(value)) if Errno::restart(value).is_none() => {
-                                Answer { value, next: Answer::SIGNALS }
-                            }
+                            Ok(Flow::Done(value)) if Errno::restart(value).is_none() => signals(value),
                             Ok(Flow::Replaced) => Answer { value: 0, next: Answer::REPLACED },
                             Ok(Flow::Parked) => Answer { value: 0, next: Answer::SWITCH },
+                            Ok(Flow::Enter(flags)) => Answer { value: flags, next: Answer::ENTER },
                             other => {
                                 let (outcome, value) = Outcome::of(other);
                                 leave_by_registers(a0, a1, a2, a3, a4, a5, posix, outcome.with($number), value)
@@ -196,11 +198,12 @@ enum Outcome {
     Replaced,
     Gone,
     Parked,
+    Enter,
 }
 
 impl Outcome {
-    const ALL: [Self; 7] =
-        [Self::Done, Self::Woke, Self::Wait, Self::Yield, Self::Replaced, Self::Gone, Self::Parked];
+    const ALL: [Self; 8] =
+        [Self::Done, Self::Woke, Self::Wait, Self::Yield, Self::Replaced, Self::Gone, Self::Parked, Self::Enter];
 
     #[inline]
     fn of(flow: Result<Flow, Errno>) -> (Self, u64) {
@@ -213,6 +216,7 @@ impl Outcome {
             Ok(Flow::Replaced) => (Self::Replaced, 0),
             Ok(Flow::Gone) => (Self::Gone, 0),
             Ok(Flow::Parked) => (Self::Parked, 0),
+            Ok(Flow::Enter(flags)) => (Self::Enter, flags),
         }
     }
 
@@ -230,10 +234,18 @@ impl Outcome {
             Some(Self::Yield) => Flow::Yield,
             Some(Self::Replaced) => Flow::Replaced,
             Some(Self::Parked) => Flow::Parked,
+            Some(Self::Enter) => Flow::Enter(value),
             Some(Self::Gone) | None => Flow::Gone,
         };
         (both >> 3, flow)
     }
+}
+
+/// A call's end at which a signal may be due: out of the way of all others.
+#[cold]
+#[inline(never)]
+const extern "C" fn signals(value: u64) -> Answer {
+    Answer { value, next: Answer::SIGNALS }
 }
 
 /// [`leave`], everything in registers.
@@ -294,6 +306,7 @@ fn leave<H: Host>(
             Answer { value: 0, next: Answer::FORGET }
         }
         Flow::Parked => Answer { value: 0, next: Answer::SWITCH },
+        Flow::Enter(flags) => Answer { value: flags, next: Answer::ENTER },
         Flow::Gone => Answer { value: 0, next: Answer::FORGET },
     }
 }

@@ -60,6 +60,8 @@ pub enum Flow {
     Yield,
     /// Its registers were replaced: it goes on with those.
     Replaced,
+    /// The same, and everything that was due to it has been seen to: what [`crate::host::Host::enter_flags`] says.
+    Enter(u64),
     /// It is no more.
     Gone,
 }

@@ -116,8 +116,8 @@ macro_rules! for_each_linux_call {
             sched_rr_get_interval = 127, plain, $crate::process::policy::sched_rr_get_interval, (pid: Int, interval: Out(16));
             restart_syscall = 128, plain, $crate::signal::restart::restart_syscall, ();
             kill = 129, plain, $crate::signal::kill::kill, (pid: Int, signal: Signal);
-            tkill = 130, plain, $crate::signal::kill::tkill, (tid: Int, signal: Signal);
-            tgkill = 131, plain, $crate::signal::kill::tgkill, (group: Int, tid: Int, signal: Signal);
+            tkill = 130, full, $crate::signal::kill::tkill, (tid: Int, signal: Signal);
+            tgkill = 131, full, $crate::signal::kill::tgkill, (group: Int, tid: Int, signal: Signal);
             sigaltstack = 132, plain, $crate::signal::stack::sigaltstack, (new: InOptional(24), old: OutOptional(24));
             rt_sigsuspend = 133, plain, $crate::signal::mask::rt_sigsuspend [wait: $crate::signal::mask::rt_sigsuspend_waiting], (mask: In(8), bytes: Size);
             rt_sigaction = 134, plain, $crate::signal::action::rt_sigaction, (signal: Signal, new: InOptional(24), old: OutOptional(24), bytes: Size);
@@ -125,7 +125,7 @@ macro_rules! for_each_linux_call {
             rt_sigpending = 136, plain, $crate::signal::mask::rt_sigpending, (set: BufferOut(1), bytes: Size);
             rt_sigtimedwait = 137, plain, $crate::signal::wait::rt_sigtimedwait [wait: $crate::signal::wait::rt_sigtimedwait_waiting], (set: In(8), information: OutOptional(128), timeout: InOptional(16), bytes: Size);
             rt_sigqueueinfo = 138, plain, $crate::signal::kill::rt_sigqueueinfo, (pid: Int, signal: Signal, information: In(128));
-            rt_sigreturn = 139, full, $crate::signal::sigreturn::rt_sigreturn, ();
+            rt_sigreturn = 139, plain, $crate::signal::sigreturn::rt_sigreturn, ();
             setpriority = 140, plain, $crate::process::priority::setpriority, (which: Uint, who: Int, nice: Int);
             getpriority = 141, plain, $crate::process::priority::getpriority, (which: Uint, who: Int);
             setregid = 143, plain, $crate::process::users::setregid, (real: Int, effective: Int);

@@ -115,6 +115,12 @@ impl WaitQueues {
         self.unused.push(waiter.number());
     }
 
+    /// Whether anybody waits in a queue.
+    #[inline]
+    pub fn has_waiters(&self, queue: QueueId) -> bool {
+        self.nodes.get(index(queue.number())).is_some_and(|head| head.next != queue.number())
+    }
+
     /// Wakes the first waiter; says whether there was one.
     #[inline]
     pub fn wake_one(&mut self, queue: QueueId, ready: &mut RunQueue) -> bool {

@@ -125,8 +125,12 @@ impl<H: Host> Posix<H> {
 
     /// The acting thread's call has this result, which no signal changes, and something else is due to it: what runs
     /// next.
+    #[inline]
     pub fn signalled(&mut self, result: u64) -> Next {
-        self.go_on_at_once(Some(result))
+        match self.server().and_then(|server| server.deliver_own(result)) {
+            Some(next) => next,
+            None => self.go_on_at_once(Some(result)),
+        }
     }
 
     /// The acting thread's registers were replaced, or a signal is for it: what runs next.

@@ -2,18 +2,19 @@
 
 use super::action::{Action, Disposition, flags};
 use super::frame::{Contents, FRAME_BYTES, UCONTEXT};
-use super::info::Info;
-use super::number::{DefaultAction, Signal};
+use super::info::{Info, code};
+use super::number::{DefaultAction, NEVER, STOPS, Signal};
 use super::restart::{Meanwhile, Outcome, outcome};
 use super::stack::Wants;
 use super::{Attention, Stopped};
 use crate::Errno;
-use crate::dispatch::{Strace, strace};
+use crate::dispatch::{Flow, Strace, strace};
 use crate::executor::cx::Call;
 use crate::host::{Exit, HandlerEntry, Host};
 use crate::memory::space::View;
+use crate::number::low_u32;
 use crate::process::schedule::Next;
-use crate::process::{ProcessId, SpaceKey, Status, ThreadId};
+use crate::process::{ProcessId, Status, Thread, ThreadId};
 use crate::server::{Current, Server};
 
 /// A call that has ended and whose thread does not know it yet.
@@ -27,57 +28,134 @@ struct Ended {
 impl<H: Host> Server<H> {
     /// How the acting thread is entered after what is due to it; `None` when it does not go on: it waits, is stopped,
     /// or is no more. `result` is its call's when that has ended just now, and nothing of it was written down.
+    #[inline]
+    pub(crate) fn resume(&mut self, result: Option<u64>) -> Option<Next> {
+        let Current { thread, process, .. } = self.acting?;
+        let record = self.threads.get_mut(thread)?;
+        let owner = self.processes.get_mut(process)?;
+        let signals = (record.signals.pending.set() | owner.signals.pending.set()) & !record.mask;
+        if signals != 0
+            || record.call.is_some()
+            || record.signals.saved_mask.is_some()
+            || owner.signals.stopped == Stopped::Yes
+        {
+            return self.deliver(result);
+        }
+        if let Some(result) = result {
+            self.host.set_result(record.context, result);
+        }
+        // Whatever was due has been seen to.
+        self.attention = Attention::Quiet;
+        Some(Next::Enter(record.context, core::mem::replace(&mut record.exit, Exit::Minimal)))
+    }
+
+    /// The same for one signal with a handler and a call that has ended, as [`Server::deliver`] does it: the usual
+    /// case of a program that signals itself, in one look. `None` is for every other case, of which nothing was done.
+    #[inline]
+    pub(crate) fn deliver_own(&mut self, result: u64) -> Option<Next> {
+        let Current { thread, process, space } = self.acting?;
+        let record = self.threads.get_mut(thread)?;
+        let owner = self.processes.get_mut(process)?;
+        let (own, common) = (record.signals.pending.set(), owner.signals.pending.set());
+        let open = (own | common) & !record.mask;
+        let signal = Signal::lowest(open)?;
+        let action = owner.signals.actions.get(signal);
+        if open != signal.bit()
+            || own & common & open != 0
+            || action.disposition(signal) != Disposition::Handle
+            || action.flags & flags::RESETHAND != 0
+            || record.call.is_some()
+            || record.signals.saved_mask.is_some()
+            || owner.signals.stopped == Stopped::Yes
+        {
+            return None;
+        }
+        let pending = if own & open != 0 { &mut record.signals.pending } else { &mut owner.signals.pending };
+        let shared = self.spaces.get_mut(space)?;
+        let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+        let context = record.context;
+        let info = *pending.only(signal)?;
+        pending.remove_only(signal);
+        record.exit = Exit::Full;
+        view.host.finish_call(context, result);
+        if view.handle(record, signal, &info, &action).is_err() {
+            self.no_frame(thread, process, signal);
+            return self.resume(None);
+        }
+        // Only this one was open, and it is gone.
+        self.attention = Attention::Quiet;
+        record.exit = Exit::Minimal;
+        Some(Next::Enter(context, Exit::Full))
+    }
+
+    /// The same when there is more to it.
     ///
     /// As on Linux every signal that is not held off gets its frame, each on top of the one before, so that the
     /// handler of the last runs first.
-    pub(crate) fn resume(&mut self, result: Option<u64>) -> Option<Next> {
+    #[inline(never)]
+    fn deliver(&mut self, result: Option<u64>) -> Option<Next> {
         let Current { thread, process, space } = self.acting?;
         let record = self.threads.get_mut(thread)?;
+        let owner = self.processes.get(process)?;
         let mut ended = match (&record.call, result) {
-            (_, Some(result)) => Some(Ended { result, first_argument: 0 }),
-            (Some(call), None) if call.done => {
+            (None, Some(result)) => Some(Ended { result, first_argument: 0 }),
+            (Some(call), _) if call.done => {
                 Some(Ended { result: call.result, first_argument: call.arguments.word(0) })
             }
-            (Some(_), None) => return None,
+            (Some(_), _) => return None,
             (None, None) => None,
         };
-        let interrupted = ended.is_some_and(|ended| Errno::restart(ended.result).is_some());
-        if !interrupted
-            && !self.is_stopped(thread)
-            && let Some(record) = self.threads.get_mut(thread)
+        if owner.signals.stopped == Stopped::No
+            && ended.is_none_or(|ended| Errno::restart(ended.result).is_none())
             && let Some(saved) = record.signals.saved_mask.take()
         {
             // The call has ended by itself: what its mask opened stays closed.
             record.mask = saved;
         }
-        let context = loop {
+        loop {
             let record = self.threads.get_mut(thread)?;
             let owner = self.processes.get_mut(process)?;
+            let context = record.context;
             if owner.signals.stopped == Stopped::Yes {
-                if let Some(result) = result.filter(|_| ended.is_some()) {
-                    record.call = Some(Call::ended(result));
+                if let Some(ended) = ended
+                    && record.call.is_none()
+                {
+                    record.call = Some(Call::ended(ended.result));
                 }
                 return None;
             }
-            let context = record.context;
             let own = record.signals.pending.set() & !record.mask;
             let common = owner.signals.pending.set() & !record.mask;
             if own | common == 0 {
                 // No handler has taken the mask that a call borrowed: it goes back, and may open something.
-                let Some(saved) = record.signals.saved_mask.take() else { break context };
-                record.mask = saved;
-                continue;
+                if let Some(saved) = record.signals.saved_mask.take() {
+                    record.mask = saved;
+                    continue;
+                }
+                if let Some(ended) = ended {
+                    match outcome(ended.result, Meanwhile::Nothing) {
+                        Outcome::Result(result) => self.host.set_result(context, result),
+                        Outcome::Again => {
+                            record.exit = Exit::Full;
+                            self.host.restart_call(context, ended.first_argument);
+                        }
+                    }
+                }
+                // Whatever was due has been seen to.
+                self.attention = Attention::Quiet;
+                let exit = core::mem::replace(&mut record.exit, Exit::Minimal);
+                if record.call.is_some() {
+                    self.forget_call(thread);
+                }
+                return Some(Next::Enter(context, exit));
             }
             let pending = if own != 0 { &mut record.signals.pending } else { &mut owner.signals.pending };
-            let Some(signal) = pending.next(record.mask) else { break context };
+            let signal = pending.next(record.mask)?;
             let action = owner.signals.actions.get(signal);
-            let info = pending.take(signal);
             if action.disposition(signal) != Disposition::Handle {
+                pending.take(signal);
                 self.act_by_default(process, signal, &action);
                 continue;
-            }
-            if action.flags & flags::RESETHAND != 0 {
-                owner.signals.actions.reset(signal);
             }
             record.exit = Exit::Full;
             if let Some(ended) = ended.take() {
@@ -85,28 +163,70 @@ impl<H: Host> Server<H> {
                     Outcome::Result(result) => self.host.finish_call(context, result),
                     Outcome::Again => self.host.restart_call(context, ended.first_argument),
                 }
-                if record.call.is_some() {
-                    self.forget_call(thread);
-                }
             }
-            if self.enter_handler((thread, space), signal, &info, &action).is_err() {
+            if action.flags & flags::RESETHAND != 0 {
+                owner.signals.actions.reset(signal);
+            }
+            let shared = self.spaces.get_mut(space)?;
+            let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+            let info = pending.take(signal);
+            if view.handle_any(record, signal, &info, &action).is_err() {
                 self.no_frame(thread, process, signal);
+                continue;
             }
-        };
-        if let Some(ended) = ended {
-            match outcome(ended.result, Meanwhile::Nothing) {
-                Outcome::Result(result) => self.host.set_result(context, result),
-                Outcome::Again => {
-                    self.host.restart_call(context, ended.first_argument);
-                    self.threads.get_mut(thread)?.exit = Exit::Full;
-                }
+            if record.call.is_some() {
+                self.forget_call(thread);
             }
-            self.forget_call(thread);
         }
-        // Whatever was due has been seen to.
-        self.attention = Attention::Quiet;
-        let exit = core::mem::replace(&mut self.threads.get_mut(thread)?.exit, Exit::Minimal);
-        Some(Next::Enter(context, exit))
+    }
+
+    /// The acting thread, alone in its process, sends itself a signal that has a handler. Where it holds the signal off
+    /// the signal waits; else the handler is entered at once: the call's end and the delivery in one, without a queue
+    /// between. `None` is for every other case, of which nothing was done.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "one of two callers each, which have no registers to keep")]
+    pub(crate) fn raise_own(&mut self, group: Option<i32>, tid: i32, number: u64) -> Option<Flow> {
+        let Current { thread, process, space } = self.acting?;
+        let record = self.threads.get_mut(thread)?;
+        let owner = self.processes.get_mut(process)?;
+        let signal = Signal::new(u64::from(low_u32(number)))?;
+        let pid = owner.pid.0;
+        if record.tid.0 != tid.cast_unsigned() || group.is_some_and(|group| pid != group.cast_unsigned()) {
+            return None;
+        }
+        let (own, common) = (&record.signals.pending, &owner.signals.pending);
+        let queued = own.queued() + common.queued();
+        let waiting = own.set() | common.set();
+        let action = owner.signals.actions.get(signal);
+        if (waiting | STOPS | NEVER | Signal::SIGCONT.bit()) & signal.bit() != 0
+            || action.disposition(signal) != Disposition::Handle
+            || owner.threads.len() != 1
+            || queued as u64 >= owner.limits.signals()
+            || owner.signals.stopped == Stopped::Yes
+            || !self.ready.is_empty()
+        {
+            return None;
+        }
+        let info = Info::user(signal, code::SI_TKILL, pid, owner.credentials.user.real);
+        if record.mask & signal.bit() != 0 {
+            record.signals.pending.push(signal, info);
+            self.tell_readers();
+            return Some(if self.ready.is_empty() { Flow::Done(0) } else { Flow::Woke(0) });
+        }
+        if waiting & !record.mask != 0 || action.flags & flags::RESETHAND != 0 || self.strace == Strace::On {
+            return None;
+        }
+        let shared = self.spaces.get_mut(space)?;
+        let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+        view.host.finish_call(record.context, 0);
+        record.exit = Exit::Full;
+        if view.handle(record, signal, &info, &action).is_err() {
+            self.no_frame(thread, process, signal);
+            return Some(if self.acting.is_some() { Flow::Replaced } else { Flow::Gone });
+        }
+        let Some(flags) = self.host.enter_flags(record.context) else { return Some(Flow::Replaced) };
+        record.exit = Exit::Minimal;
+        Some(Flow::Enter(flags))
     }
 
     /// The result of a thread's call has gone to its registers.
@@ -141,47 +261,6 @@ impl<H: Host> Server<H> {
         }
     }
 
-    /// Makes a frame and the handler's registers.
-    #[inline]
-    fn enter_handler(
-        &mut self,
-        (thread, space): (ThreadId, SpaceKey),
-        signal: Signal,
-        info: &Info,
-        action: &Action,
-    ) -> Result<(), Errno> {
-        let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
-        let shared = self.spaces.get_mut(space).ok_or(Errno::ESRCH)?;
-        let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
-        let context = record.context;
-        let sp = view.host.stack_pointer(context);
-        let wants = if action.flags & flags::ONSTACK != 0 { Wants::Alternate } else { Wants::Usual };
-        let top = record.signals.stack.top(sp, wants, FRAME_BYTES).ok_or(Errno::EFAULT)?;
-        let width = view.host.vector_width(context);
-        let contents = Contents {
-            info,
-            stack: record.signals.stack.in_frame(),
-            // The mask that a call borrowed is the handler's; the one to come back to is the frame's.
-            mask: record.signals.saved_mask.unwrap_or(record.mask),
-            access: record.signals.bad_access,
-        };
-        let frame = view.write_frame(context, top, width, &contents)?;
-        let entry = HandlerEntry {
-            pc: action.handler,
-            stack: frame,
-            returns: view.space.sigreturn,
-            arguments: [u64::from(signal.0), frame, frame + UCONTEXT],
-        };
-        view.host.enter_handler(context, &entry);
-        record.signals.saved_mask = None;
-        record.signals.stack.entered();
-        record.mask |= action.mask;
-        if action.flags & flags::NODEFER == 0 {
-            record.mask |= signal.bit();
-        }
-        Ok(())
-    }
-
     /// A signal that its thread cannot put off: of a fault, or of a frame that cannot be used. One that is held
     /// off or ignored kills (Linux's force_sig_info_to_task).
     pub(crate) fn force(&mut self, thread: ThreadId, info: Info) {
@@ -200,5 +279,62 @@ impl<H: Host> Server<H> {
             record.signals.pending.forget(signal.bit());
             record.signals.pending.push(signal, info);
         }
+    }
+}
+
+impl<H: Host> View<'_, H> {
+    /// Makes a frame and the handler's registers of a thread whose context is complete.
+    ///
+    /// # Errors
+    /// EFAULT when there is no room for the frame; then nothing of the thread has changed.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what it would save and load are a fifth of what it does")]
+    fn handle(
+        &mut self,
+        record: &mut Thread,
+        signal: Signal,
+        info: &Info,
+        action: &Action,
+    ) -> Result<(), Errno> {
+        let context = record.context;
+        let signals = &mut record.signals;
+        let sp = self.host.stack_pointer(context);
+        let wants = if action.flags & flags::ONSTACK != 0 { Wants::Alternate } else { Wants::Usual };
+        let top = signals.stack.top(sp, wants, FRAME_BYTES).ok_or(Errno::EFAULT)?;
+        let width = self.host.vector_width(context);
+        let contents = Contents {
+            info,
+            stack: signals.stack.in_frame(),
+            // The mask that a call borrowed is the handler's; the one to come back to is the frame's.
+            mask: signals.saved_mask.unwrap_or(record.mask),
+            access: signals.bad_access,
+        };
+        let frame = self.write_frame(context, top, width, &contents)?;
+        let entry = HandlerEntry {
+            pc: action.handler,
+            stack: frame,
+            returns: self.space.sigreturn,
+            arguments: [u64::from(signal.0), frame, frame + UCONTEXT],
+        };
+        self.host.enter_handler(context, &entry);
+        signals.saved_mask = None;
+        signals.stack.entered();
+        record.mask |= action.mask;
+        if action.flags & flags::NODEFER == 0 {
+            record.mask |= signal.bit();
+        }
+        Ok(())
+    }
+
+    /// The same, out of the way.
+    #[inline(never)]
+    fn handle_any(
+        &mut self,
+        record: &mut Thread,
+        signal: Signal,
+        info: &Info,
+        action: &Action,
+    ) -> Result<(), Errno> {
+        self.handle(record, signal, info, action)
     }
 }

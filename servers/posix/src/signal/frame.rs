@@ -220,27 +220,27 @@ impl<H: Host> View<'_, H> {
     /// # Errors
     /// EFAULT when the program could not do it itself.
     #[inline]
-    pub fn persist<R>(
+    pub fn persist(
         &mut self,
         slice: UserSlice,
         access: Access,
-        mut work: impl FnMut(&mut H, u64) -> Result<R, CopyStop>,
-    ) -> Result<R, Errno> {
+        mut work: impl FnMut(&mut H, u64) -> Result<(), CopyStop>,
+    ) -> Result<(), Errno> {
         match work(self.host, slice.address()) {
-            Ok(done) => Ok(done),
+            Ok(()) => Ok(()),
             Err(stop) => self.again(slice, access, stop, work),
         }
     }
 
     /// The same from the first stop on.
     #[cold]
-    fn again<R>(
+    fn again(
         &mut self,
         slice: UserSlice,
         access: Access,
         first: CopyStop,
-        mut work: impl FnMut(&mut H, u64) -> Result<R, CopyStop>,
-    ) -> Result<R, Errno> {
+        mut work: impl FnMut(&mut H, u64) -> Result<(), CopyStop>,
+    ) -> Result<(), Errno> {
         let (at, bytes) = (slice.address(), slice.bytes());
         let mut stop = first;
         // It reaches over two pages at most.
@@ -250,7 +250,7 @@ impl<H: Host> View<'_, H> {
                 self.resolve(at + offset, access).map_err(|_| Errno::EFAULT)?;
             }
             match work(self.host, at) {
-                Ok(done) => return Ok(done),
+                Ok(()) => return Ok(()),
                 Err(next) => stop = next,
             }
         }

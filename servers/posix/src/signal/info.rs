@@ -64,6 +64,12 @@ impl Info {
         Signal::new(self.0[0] & 0xff)
     }
 
+    /// Whether it is this signal's.
+    #[inline]
+    pub const fn is_of(&self, signal: Signal) -> bool {
+        self.0[0] & 0xff == signal.0 as u64
+    }
+
     /// si_code.
     pub const fn code(&self) -> i32 {
         low_i32(self.0[1])

@@ -48,21 +48,23 @@ pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
 }
 
 /// tkill(2).
+#[inline]
 pub fn tkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let what = server.callers_signal(arguments.word(1), code::SI_TKILL);
-    let done = server.kill_thread(None, low_i32(arguments.word(0)), what);
-    finish(server, done)
+    let [tid, number, ..] = arguments.words();
+    match server.raise_own(None, low_i32(tid), number) {
+        Some(flow) => Ok(flow),
+        None => server.signal_thread(None, low_i32(tid), number),
+    }
 }
 
 /// tgkill(2).
+#[inline]
 pub fn tgkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let what = server.callers_signal(arguments.word(2), code::SI_TKILL);
-    let group = low_i32(arguments.word(0));
-    if group <= 0 {
-        return Err(Errno::EINVAL);
+    let [group, tid, number, ..] = arguments.words();
+    match server.raise_own(Some(low_i32(group)), low_i32(tid), number) {
+        Some(flow) => Ok(flow),
+        None => server.signal_thread(Some(low_i32(group)), low_i32(tid), number),
     }
-    let done = server.kill_thread(Some(Pid(group.unsigned_abs())), low_i32(arguments.word(1)), what);
-    finish(server, done)
 }
 
 /// rt_sigqueueinfo(2).
@@ -165,6 +167,17 @@ impl<H: Host> Server<H> {
         }
         let process = self.find_process(pid)?;
         self.send_if_allowed(Target::Process(process), process, what?)
+    }
+
+    /// tkill and tgkill, whoever it is.
+    #[inline(never)]
+    fn signal_thread(&mut self, group: Option<i32>, tid: i32, number: u64) -> Result<Flow, Errno> {
+        let what = self.callers_signal(number, code::SI_TKILL);
+        if group.is_some_and(|group| group <= 0) {
+            return Err(Errno::EINVAL);
+        }
+        let done = self.kill_thread(group.map(|group| Pid(group.unsigned_abs())), tid, what);
+        finish(self, done)
     }
 
     fn kill_thread(&mut self, group: Option<Pid>, tid: i32, what: Result<Sent, Errno>) -> Result<(), Errno> {

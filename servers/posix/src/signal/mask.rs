@@ -8,7 +8,7 @@ use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
 use crate::host::Host;
 use crate::number::{low_u32, to_usize};
-use crate::server::Server;
+use crate::server::{Current, Server};
 use crate::user::{UserPtr, UserSlice};
 
 const BLOCK: u32 = 0;
@@ -16,24 +16,32 @@ const UNBLOCK: u32 = 1;
 const SET: u32 = 2;
 
 /// rt_sigprocmask(2).
+#[inline]
 pub fn rt_sigprocmask<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
     let [how, new, old, bytes, ..] = arguments.words();
     if bytes != SET_BYTES {
         return Err(Errno::EINVAL);
     }
-    let before = server.thread()?.mask;
-    if let Some(pointer) = UserPtr::<u64>::optional(new)? {
-        let given = server.view()?.read(pointer)? & !NEVER;
+    let Current { thread, process, .. } = server.current()?;
+    let mut record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+    let before = record.mask;
+    if new != 0 {
+        let given = server.read_word(UserPtr::new(new)?)?;
         let after = match low_u32(how) {
             BLOCK => before | given,
             UNBLOCK => before & !given,
             SET => given,
             _ => return Err(Errno::EINVAL),
-        };
-        server.set_mask(after)?;
+        } & !NEVER;
+        record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        record.mask = after;
+        let common = server.processes.get(process).map_or(0, |owner| owner.signals.pending.set());
+        if (record.signals.pending.set() | common) & !after != 0 {
+            server.attention = Attention::Due;
+        }
     }
-    if let Some(pointer) = UserPtr::optional(old)? {
-        server.view()?.write(pointer, &before)?;
+    if old != 0 {
+        server.write_word(UserPtr::new(old)?, before)?;
     }
     Ok(0)
 }
@@ -58,7 +66,7 @@ pub fn rt_sigsuspend<H: Host>(server: &mut Server<H>, arguments: Arguments) -> R
     if bytes != SET_BYTES {
         return Err(Errno::EINVAL);
     }
-    let mask = server.view()?.read(UserPtr::<u64>::new(mask)?)?;
+    let mask = server.read_word(UserPtr::new(mask)?)?;
     server.borrow_mask(mask)?;
     server.park_for_signal(133, arguments)
 }
@@ -73,19 +81,6 @@ pub async fn rt_sigsuspend_waiting<H: Host>(cx: &Cx<H>, _: Arguments) -> Result<
 }
 
 impl<H: Host> Server<H> {
-    /// Changes the acting thread's mask.
-    ///
-    /// # Errors
-    /// None for an acting thread.
-    pub fn set_mask(&mut self, mask: u64) -> Result<(), Errno> {
-        let thread = self.current()?.thread;
-        self.thread_mut()?.mask = mask & !NEVER;
-        if self.deliverable(thread) != 0 {
-            self.attention = Attention::Due;
-        }
-        Ok(())
-    }
-
     /// Gives the acting thread another mask for the length of its call: of rt_sigsuspend, ppoll, pselect6. The
     /// old one comes back when the call ends: after the handlers of what ended it if its result is one of
     /// [`Errno::is_restart`], else before anything is delivered. It is for calls that go through their `async fn`.

@@ -6,7 +6,7 @@ use super::number::{DefaultAction, NEVER, STOPS, Signal};
 use super::{Attention, Stopped};
 use crate::Errno;
 use crate::host::Host;
-use crate::process::{ProcessId, Status, Thread, ThreadId};
+use crate::process::{Process, ProcessId, Status, Thread, ThreadId};
 use crate::server::Server;
 
 /// Whom a signal is for.
@@ -24,6 +24,46 @@ impl<H: Host> Server<H> {
     /// # Errors
     /// EAGAIN when a realtime signal of sigqueue's kind finds the queues full (RLIMIT_SIGPENDING).
     pub fn send_signal(&mut self, target: Target, signal: Signal, info: Info) -> Result<(), Errno> {
+        match self.send_to_handler(target, signal, &info) {
+            Some(()) => Ok(()),
+            None => self.send_anyhow(target, signal, info),
+        }
+    }
+
+    /// What sending comes to when a handler is there for it and a process of one thread gets it; `None` for
+    /// everything else, of which nothing was done.
+    #[inline]
+    fn send_to_handler(&mut self, target: Target, signal: Signal, info: &Info) -> Option<()> {
+        let (process, thread) = match target {
+            Target::Process(process) => (process, self.processes.get(process)?.threads.first().copied()?),
+            Target::Thread(thread) => (self.threads.get(thread)?.process, thread),
+        };
+        let owner = self.processes.get_mut(process)?;
+        let record = self.threads.get_mut(thread)?;
+        let hears = keep(record, owner, target, signal, info)?;
+        if hears == Hears::Now {
+            if self.acting.is_some_and(|current| current.thread == thread) {
+                self.attention = Attention::Due;
+            }
+            if record.call.as_ref().is_some_and(|call| !call.done) {
+                self.ready.push(thread);
+            }
+        }
+        self.tell_readers();
+        Some(())
+    }
+
+    /// Who reads signals by a descriptor looks again.
+    #[inline]
+    pub(crate) fn tell_readers(&mut self) {
+        let readers = self.files.signal_arrived;
+        if self.waits.has_waiters(readers) {
+            self.waits.wake_all(readers, &mut self.ready);
+        }
+    }
+
+    #[inline(never)]
+    fn send_anyhow(&mut self, target: Target, signal: Signal, info: Info) -> Result<(), Errno> {
         let (process, thread) = match target {
             Target::Process(process) => (process, None),
             Target::Thread(thread) => match self.threads.get(thread) {
@@ -180,8 +220,7 @@ impl<H: Host> Server<H> {
         } else {
             pending.note(signal);
         }
-        let readers = self.files.signal_arrived;
-        self.waits.wake_all(readers, &mut self.ready);
+        self.tell_readers();
         Ok(())
     }
 
@@ -205,4 +244,45 @@ impl<H: Host> Server<H> {
             self.ready.push(thread);
         }
     }
+}
+
+/// Whether a thread hears of a signal that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hears {
+    /// As soon as it goes on.
+    Now,
+    /// When its mask opens.
+    Later,
+}
+
+/// Keeps a signal that has a handler, for a process of one thread; `None` for everything else.
+#[inline]
+fn keep(
+    record: &mut Thread,
+    owner: &mut Process,
+    target: Target,
+    signal: Signal,
+    info: &Info,
+) -> Option<Hears> {
+    let queued = record.signals.pending.queued() + owner.signals.pending.queued();
+    if owner.threads.len() != 1
+        || signal.bit() & (STOPS | NEVER | Signal::SIGCONT.bit()) != 0
+        || owner.signals.actions.get(signal).disposition(signal) != Disposition::Handle
+        || owner.signals.stopped == Stopped::Yes
+        || queued as u64 >= owner.limits.signals()
+    {
+        return None;
+    }
+    let pending = match target {
+        Target::Process(_) => &mut owner.signals.pending,
+        Target::Thread(_) => &mut record.signals.pending,
+    };
+    let hears =
+        if (!record.mask | record.signals.awaited) & signal.bit() != 0 { Hears::Now } else { Hears::Later };
+    if pending.set() & signal.bit() != 0 && !signal.is_realtime() {
+        // It is there already, and whoever waits for it knows.
+        return Some(Hears::Later);
+    }
+    pending.push(signal, *info);
+    Some(hears)
 }

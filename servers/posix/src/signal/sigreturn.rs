@@ -6,9 +6,10 @@
 use super::frame::{FRAME_BYTES, MASK, READ, RECORD, flags, record};
 use super::info::{Info, code};
 use super::number::{NEVER, Signal};
+use super::{Attention, Stopped};
 use crate::Errno;
-use crate::dispatch::{Arguments, Flow};
-use crate::host::{ContextId, Exit, Host, Width};
+use crate::dispatch::{Arguments, Flow, Strace};
+use crate::host::{ContextId, Exit, FrameEnds, Host, Width};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
 use crate::number::low_u32;
@@ -45,61 +46,101 @@ enum Trap {
 }
 
 /// rt_sigreturn(2).
+#[inline]
 pub fn rt_sigreturn<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<Flow, Errno> {
-    let thread = server.current()?.thread;
-    server.thread_mut()?.exit = Exit::Full;
-    let forced = match server.restore() {
-        Ok(Trap::No) => return Ok(Flow::Replaced),
-        Ok(Trap::FloatingPoint) => Info::new(Signal::SIGFPE, code::SI_KERNEL),
-        Err(_) => Info::BAD_FRAME,
-    };
-    server.force(thread, forced);
-    Ok(if server.acting.is_some() { Flow::Replaced } else { Flow::Gone })
+    match server.restore() {
+        Ok(flow) => Ok(flow),
+        // What a refused frame leaves is the call's end with 0, as Linux has it.
+        Err(_) => Ok(server.force_at_return(Info::BAD_FRAME, Flow::Done(0))),
+    }
 }
 
 impl<H: Host> Server<H> {
-    #[inline]
-    fn restore(&mut self) -> Result<Trap, Errno> {
-        let context = self.thread()?.context;
-        let sp = self.host.stack_pointer(context);
-        let restored = self.restore_from(context, sp);
-        if restored.is_err() {
-            // What a refused frame leaves: the call's end with 0, as Linux has it.
-            self.host.finish_call(context, 0);
+    /// A signal that the thread cannot put off, and how it goes on to it.
+    #[cold]
+    #[inline(never)]
+    fn force_at_return(&mut self, info: Info, flow: Flow) -> Flow {
+        if let Some(current) = self.acting {
+            self.force(current.thread, info);
+            self.attention = Attention::Due;
         }
-        restored
+        if self.acting.is_some() { flow } else { Flow::Gone }
     }
 
     #[inline]
-    fn restore_from(&mut self, context: ContextId, frame: u64) -> Result<Trap, Errno> {
+    fn restore(&mut self) -> Result<Flow, Errno> {
+        let Current { thread, process, space } = self.current()?;
+        let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        let owner = self.processes.get(process).ok_or(Errno::ESRCH)?;
+        let context = record.context;
+        let frame = self.host.stack_pointer(context);
         let read = UserSlice::new(frame, READ.end as u64)?.after(READ.start as u64);
-        let Current { thread, space, .. } = self.current()?;
-        let shared = self.spaces.get_mut(space).ok_or(Errno::ESRCH)?;
-        let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
-        let thread = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
-        let ends = match view.persist(read, Access::Load, |host, _| host.peek_frame(frame)) {
-            Ok(ends) => ends,
-            Err(error) => {
-                // Linux sets the mask before it looks at the rest.
-                thread.mask = view.read(UserPtr::<u64>::new(frame + MASK)?)? & !NEVER;
-                return Err(error);
-            }
-        };
-        thread.mask = ends.mask & !NEVER;
-        let trap = if low_u32(ends.record) == 0 {
+        let mut ends = FrameEnds::default();
+        if self.host.peek_frame(frame, &mut ends).is_err() {
+            return self.restore_anyhow(frame, read);
+        }
+        record.mask = ends.mask & !NEVER;
+        if low_u32(ends.record) == 0 {
             // Without records, nothing more is to be looked at. What the handler used is not the program's.
             if low_u32(ends.context_flags) & flags::USED_FP == 0
-                && view.host.vector_width(context) != Width::None
+                && self.host.vector_width(context) != Width::None
             {
-                view.host.clear_vectors(context);
+                self.host.clear_vectors(context);
             }
-            Trap::No
         } else {
-            view.restore_vectors(context, frame, ends.record)?
-        };
-        view.persist(read, Access::Load, |host, _| host.load_frame(context, frame))?;
-        thread.signals.stack.restore(ends.stack, view.host.stack_pointer(context));
-        Ok(trap)
+            let shared = self.spaces.get_mut(space).ok_or(Errno::ESRCH)?;
+            let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+            if view.restore_vectors(context, frame, ends.record)? == Trap::FloatingPoint {
+                return self.trap_at_return(context, frame, read, ends.stack);
+            }
+        }
+        if self.host.load_frame(context, frame).is_err() {
+            return self.restore_anyhow(frame, read);
+        }
+        record.signals.stack.restore(ends.stack, self.host.stack_pointer(context));
+        let open = (record.signals.pending.set() | owner.signals.pending.set()) & !record.mask;
+        if open == 0
+            && owner.signals.stopped == Stopped::No
+            && self.strace == Strace::Off
+            && let Some(flags) = self.host.enter_flags(context)
+        {
+            self.attention = Attention::Quiet;
+            return Ok(Flow::Enter(flags));
+        }
+        record.exit = Exit::Full;
+        Ok(Flow::Replaced)
+    }
+
+    /// A page of the frame is not there yet: once it is, everything begins anew.
+    #[cold]
+    #[inline(never)]
+    fn restore_anyhow(&mut self, frame: u64, read: UserSlice) -> Result<Flow, Errno> {
+        let mut view = self.view()?;
+        let mut ends = FrameEnds::default();
+        if let Err(error) = view.persist(read, Access::Load, |host, _| host.peek_frame(frame, &mut ends)) {
+            // Linux sets the mask before it looks at the rest.
+            let mask = view.read(UserPtr::<u64>::new(frame + MASK)?)?;
+            self.thread_mut()?.mask = mask & !NEVER;
+            return Err(error);
+        }
+        self.restore()
+    }
+
+    /// The frame's fcsr is a trap at once: its registers count, and it is told of the trap there.
+    #[cold]
+    fn trap_at_return(
+        &mut self,
+        context: ContextId,
+        frame: u64,
+        read: UserSlice,
+        stack: [u64; 3],
+    ) -> Result<Flow, Errno> {
+        self.view()?.persist(read, Access::Load, |host, _| host.load_frame(context, frame))?;
+        let sp = self.host.stack_pointer(context);
+        let record = self.thread_mut()?;
+        record.exit = Exit::Full;
+        record.signals.stack.restore(stack, sp);
+        Ok(self.force_at_return(Info::new(Signal::SIGFPE, code::SI_KERNEL), Flow::Replaced))
     }
 }
 

@@ -96,19 +96,52 @@ impl ContextWord {
     }
 
     /// Its value in a context, which the frame has: the library names no others (C-20).
+    #[inline]
     pub(super) fn get(self, context: ContextId) -> u64 {
-        // SAFETY: the contexts frame is mapped for the server's whole life.
-        unsafe { load(context_address(context) + self.0 as u64) }
+        ContextWords::of(context).get(self)
     }
 
     /// Sets it.
+    #[inline]
     pub(super) fn set(self, context: ContextId, value: u64) {
+        ContextWords::of(context).set(self, value);
+    }
+}
+
+/// The words of a context: one base for all of them, from which each is an offset in its instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ContextWords(*mut u64);
+
+impl ContextWords {
+    /// Those of a context.
+    #[inline]
+    pub(super) fn of(context: ContextId) -> Self {
+        let mut address = context_address(context);
+        // SAFETY: no instruction at all. The compiler forgets which bits the address has, of which it would make
+        // another constant for every word.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags));
+        }
+        Self(core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0)))
+    }
+
+    /// A word's value.
+    #[inline]
+    pub(super) fn get(self, word: ContextWord) -> u64 {
+        // SAFETY: the contexts frame is mapped for the server's whole life, and the word lies in the context.
+        unsafe { self.0.byte_add(word.0).read_volatile() }
+    }
+
+    /// Sets a word.
+    #[inline]
+    pub(super) fn set(self, word: ContextWord, value: u64) {
         // SAFETY: as in `get`.
-        unsafe { store(context_address(context) + self.0 as u64, value) }
+        unsafe { self.0.byte_add(word.0).write_volatile(value) }
     }
 }
 
 /// Where a context lies.
+#[inline]
 pub(super) fn context_address(context: ContextId) -> u64 {
     CONTEXTS + (u64::from(context.0) << CONTEXT_BITS)
 }

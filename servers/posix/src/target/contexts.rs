@@ -133,6 +133,13 @@ impl Contexts {
         }
     }
 
+    /// What EnterFull of the current context is told.
+    #[inline]
+    pub(super) fn enter_flags(&mut self, context: ContextId) -> u64 {
+        let changed = self.vectors_changed.get_mut(usize::from(context.0)).is_some_and(core::mem::take);
+        if changed { enter::VECTOR_CHANGED } else { 0 }
+    }
+
     /// How the current context is entered next. Vector state that came from memory needs the full way.
     pub(super) fn entering(&mut self, context: ContextId, exit: Exit) -> Next {
         if self.current != Some(context) {

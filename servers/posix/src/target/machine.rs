@@ -156,6 +156,18 @@ impl Host for Machine {
         word(unsafe { copy::load_word(at) })
     }
 
+    #[inline]
+    fn load_double(&mut self, at: u64) -> Result<u64, CopyStop> {
+        // SAFETY: as in `compare_exchange`.
+        unsafe { copy::load_double(at) }.map_err(|_| CopyStop { done: 0 })
+    }
+
+    #[inline]
+    fn store_double(&mut self, at: u64, value: u64) -> Result<(), CopyStop> {
+        // SAFETY: as in `compare_exchange`.
+        unsafe { copy::store_double(at, value) }.map_err(|_| CopyStop { done: 0 })
+    }
+
     fn zero_frame(&mut self, frame: WindowPage) {
         self.frames.zero(frame);
     }
@@ -236,14 +248,17 @@ impl Host for Machine {
         Contexts::set_registers(context, registers);
     }
 
+    #[inline]
     fn set_result(&mut self, context: ContextId, result: u64) {
         Contexts::set_result(context, result);
     }
 
+    #[inline]
     fn stack_pointer(&mut self, context: ContextId) -> u64 {
         handlers::stack_pointer(context)
     }
 
+    #[inline]
     fn finish_call(&mut self, context: ContextId, result: u64) {
         handlers::finish_call(context, result);
     }
@@ -252,30 +267,42 @@ impl Host for Machine {
         handlers::restart_call(context, first_argument);
     }
 
+    #[inline]
     fn enter_handler(&mut self, context: ContextId, entry: &HandlerEntry) {
         handlers::enter_handler(context, entry);
     }
 
+    #[inline]
+    fn enter_flags(&mut self, context: ContextId) -> Option<u64> {
+        (self.output.met == 0).then(|| self.contexts.enter_flags(context))
+    }
+
+    #[inline]
     fn save_frame(&mut self, context: ContextId, to: u64, parts: &FrameParts<'_>) -> Result<(), CopyStop> {
         handlers::save_frame(context, to, parts)
     }
 
-    fn peek_frame(&mut self, from: u64) -> Result<FrameEnds, CopyStop> {
-        handlers::peek_frame(from)
+    #[inline]
+    fn peek_frame(&mut self, from: u64, ends: &mut FrameEnds) -> Result<(), CopyStop> {
+        handlers::peek_frame(from, ends)
     }
 
+    #[inline]
     fn load_frame(&mut self, context: ContextId, from: u64) -> Result<(), CopyStop> {
         handlers::load_frame(context, from)
     }
 
+    #[inline]
     fn vector_width(&mut self, context: ContextId) -> Width {
         handlers::vector_width(context)
     }
 
+    #[inline]
     fn store_vectors(&mut self, _context: ContextId, width: Width, to: u64) -> Result<(), CopyStop> {
         handlers::store_vectors(width, to)
     }
 
+    #[inline]
     fn load_vectors(&mut self, _context: ContextId, width: Width, from: u64) -> Result<(), CopyStop> {
         handlers::load_vectors(width, from)
     }

@@ -154,12 +154,23 @@ extern "C" fn interrupted() -> Next {
 
 /// A call that does not go back to its program at once.
 extern "C" fn attention(value: u64, attention: u64) -> Next {
+    match attention {
+        Answer::SIGNALS => signalled(value),
+        _ => other_turn(attention),
+    }
+}
+
+#[inline(never)]
+fn signalled(result: u64) -> Next {
     let ground = ground();
-    let turn = match attention {
-        Answer::SIGNALS => ground.signalled(value),
-        Answer::REPLACED => ground.replaced(),
-        _ => ground.schedule(),
-    };
+    let turn = ground.signalled(result);
+    go_on(ground, turn)
+}
+
+#[inline(never)]
+fn other_turn(attention: u64) -> Next {
+    let ground = ground();
+    let turn = if attention == Answer::REPLACED { ground.replaced() } else { ground.schedule() };
     go_on(ground, turn)
 }
 
@@ -177,7 +188,18 @@ extern "C" fn refused(information: u64) -> ! {
 }
 
 /// Does what the library says until there is a program to enter.
+#[inline]
 fn go_on(ground: &mut Ground, turn: Turn) -> Next {
+    match turn {
+        Turn::Enter(context, exit) => state_of(ground).host.entering(context, exit),
+        Turn::Finished | Turn::Idle => wait_for_turn(ground, turn),
+    }
+}
+
+/// The same when there is none yet.
+#[cold]
+#[inline(never)]
+fn wait_for_turn(ground: &mut Ground, turn: Turn) -> Next {
     let mut turn = turn;
     loop {
         match turn {

@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::program;
 use crate::dispatch::Arguments;
 use crate::dispatch::entries::{self, Answer};
-use crate::host::ContextId;
+use crate::host::{ContextId, Exit};
 use crate::mock::Mock;
 use crate::process::schedule::{Next, Posix};
 use crate::process::{Pid, ThreadId};
@@ -93,6 +93,7 @@ impl Driver {
         self.next = match answer.next {
             Answer::SIGNALS => self.posix.signalled(answer.value),
             Answer::REPLACED => self.posix.replaced(),
+            Answer::ENTER => Next::Enter(self.context().unwrap(), Exit::Full),
             _ => self.posix.schedule(),
         };
         None

@@ -126,6 +126,18 @@ core::arch::global_asm!(
     "ld.wu $a1, $a0, 0",
     "move $a0, $zero",
     "jirl $zero, $ra, 0",
+    // fn(at) -> (failed, word), 64 bits, aligned.
+    ".globl bixi_host_load_double",
+    "bixi_host_load_double:",
+    "ld.d $a1, $a0, 0",
+    "move $a0, $zero",
+    "jirl $zero, $ra, 0",
+    // fn(at, value) -> (failed, nothing), 64 bits, aligned.
+    ".globl bixi_host_store_double",
+    "bixi_host_store_double:",
+    "st.d $a1, $a0, 0",
+    "move $a0, $zero",
+    "jirl $zero, $ra, 0",
     // fn(at, old, new) -> (failed, word): stores `new` if the word, 32 bits and aligned, is `old`.
     "bixi_host_compare_exchange:",
     "dbar 0x10",
@@ -165,6 +177,8 @@ unsafe extern "C" {
     fn bixi_host_string(to: u64, from: u64, most: u64) -> Word;
     fn bixi_host_string_failed();
     fn bixi_host_load_word(at: u64) -> Word;
+    fn bixi_host_load_double(at: u64) -> Word;
+    fn bixi_host_store_double(at: u64, value: u64) -> Word;
     fn bixi_host_compare_exchange(at: u64, old: u64, new: u64) -> Word;
     fn bixi_host_word_failed();
 }
@@ -266,6 +280,40 @@ pub unsafe fn load_word(at: u64) -> Result<u64, Remaining> {
     match unsafe { bixi_host_load_word(at) } {
         Word { failed: 0, word } => Ok(word),
         _ => Err(Remaining(4)),
+    }
+}
+
+/// Reads an aligned 64-bit word of a program's memory.
+///
+/// # Errors
+/// It could not be read.
+///
+/// # Safety
+/// As [`load_word`].
+#[cfg(target_arch = "loongarch64")]
+#[inline]
+pub unsafe fn load_double(at: u64) -> Result<u64, Remaining> {
+    // SAFETY: as the caller says.
+    match unsafe { bixi_host_load_double(at) } {
+        Word { failed: 0, word } => Ok(word),
+        _ => Err(Remaining(8)),
+    }
+}
+
+/// Writes an aligned 64-bit word of a program's memory.
+///
+/// # Errors
+/// It could not be written.
+///
+/// # Safety
+/// As [`load_word`].
+#[cfg(target_arch = "loongarch64")]
+#[inline]
+pub unsafe fn store_double(at: u64, value: u64) -> Result<(), Remaining> {
+    // SAFETY: as the caller says.
+    match unsafe { bixi_host_store_double(at, value) } {
+        Word { failed: 0, .. } => Ok(()),
+        _ => Err(Remaining(8)),
     }
 }
 

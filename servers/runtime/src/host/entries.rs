@@ -27,8 +27,10 @@ impl Answer {
     /// `attention` is asked, and the program's other registers go to the current context before.
     pub const KEEP: u64 = 1;
     /// `attention` is asked, and nothing is written to any context: it was replaced, or is nobody's. So do all even
-    /// numbers but 0, and all odd ones as [`Answer::KEEP`]: `attention` is told which it is.
+    /// numbers but 0 and [`Answer::ENTER`], and all odd ones as [`Answer::KEEP`]: `attention` is told which it is.
     pub const FORGET: u64 = 2;
+    /// Nobody is asked: the current context is entered in full, with [`abi::context::enter`]'s flags in the value.
+    pub const ENTER: u64 = 6;
 
     /// The program goes on with this result.
     pub const fn now(value: u64) -> Self {
@@ -147,7 +149,7 @@ macro_rules! host_entries {
             // The answer is in `$a0` and `$a1`, the callee-saved registers are the program's; `$t2` is its context.
             "bixi_host_attention:",
             "andi $t0, $a1, {keep}",
-            "beqz $t0, 1f",
+            "beqz $t0, 8f",
             ".irp number, 21,22,23,24,25,26,27,28,29,30,31",
             "st.d $r\\number, $t2, 8 * \\number",
             ".endr",
@@ -176,8 +178,13 @@ macro_rules! host_entries {
             "bnez $t0, 6f",
             "move $a0, $s8",
             "b 3b",
+            "8:",
+            "addi.d $t0, $a1, -{enter}",
+            "bnez $t0, 1b",
+            "b 7f",
             "5:",
             "addi.d $a0, $a0, -1",
+            "7:",
             "ori $a7, $zero, {enter_full}",
             "syscall 0",
             "6:",
@@ -233,6 +240,7 @@ macro_rules! host_entries {
             unknown = const $crate::host::block::BLOCK + core::mem::offset_of!($crate::host::Block, unknown)
                 - core::mem::offset_of!($crate::host::TableEntry, handler),
             keep = const $crate::host::Answer::KEEP,
+            enter = const $crate::host::Answer::ENTER,
             entry = const core::mem::offset_of!($crate::host::TableEntry, entry),
             handler = const core::mem::offset_of!($crate::host::TableEntry, handler),
             switch = const $crate::abi::Syscall::Switch.raw(),

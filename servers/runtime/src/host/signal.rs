@@ -246,11 +246,9 @@ mod routines {
     /// # Safety
     /// `frame` and the bytes of [`Frame`] from it on are checked to lie below 2^47.
     #[inline]
-    pub unsafe fn peek(frame: u64) -> Result<FrameEnds, Remaining> {
-        let mut ends = FrameEnds::default();
+    pub unsafe fn peek(frame: u64, ends: &mut FrameEnds) -> Result<(), Remaining> {
         // SAFETY: as in `save`.
-        done(unsafe { bixi_signal_peek(frame, &raw mut ends) })?;
-        Ok(ends)
+        done(unsafe { bixi_signal_peek(frame, ends) })
     }
 
     /// Reads a context's registers.
