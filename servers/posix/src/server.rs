@@ -78,6 +78,10 @@ pub struct Server<H> {
     // First, where every call's end finds it in one step.
     /// Whether the acting thread's call is to end by a look at its signals.
     pub attention: Attention,
+    /// Whether calls are printed.
+    pub strace: crate::dispatch::Strace,
+    /// On whose behalf the server acts.
+    pub acting: Option<Current>,
     /// The machine.
     pub host: H,
     /// Frames and objects.
@@ -114,8 +118,6 @@ pub struct Server<H> {
     pub seeded: QueueId,
     /// The pages of the vDSO, once a program has started.
     pub vdso: Option<ObjectId>,
-    /// On whose behalf the server acts.
-    pub acting: Option<Current>,
     /// The clock when `acting` was entered last.
     pub entered_ns: u64,
     /// The alarm that the host knows of.
@@ -130,8 +132,6 @@ pub struct Server<H> {
     pub sent: Sent,
     /// Calls that were made and are not there, by number: how often.
     pub unknown: crate::dispatch::Unknown,
-    /// Whether calls are printed.
-    pub strace: crate::dispatch::Strace,
 }
 
 impl<H: Host> Server<H> {

@@ -183,8 +183,7 @@ impl<H: Host> Server<H> {
     /// The acting thread, alone in its process, sends itself a signal that has a handler. Where it holds the signal off
     /// the signal waits; else the handler is entered at once: the call's end and the delivery in one, without a queue
     /// between. `None` is for every other case, of which nothing was done.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "one of two callers each, which have no registers to keep")]
+    #[inline(always)] // One of two callers each, which have no registers to keep.
     pub(crate) fn raise_own(&mut self, group: Option<i32>, tid: i32, number: u64) -> Option<Flow> {
         let Current { thread, process, space } = self.acting?;
         let record = self.threads.get_mut(thread)?;
@@ -287,8 +286,7 @@ impl<H: Host> View<'_, H> {
     ///
     /// # Errors
     /// EFAULT when there is no room for the frame; then nothing of the thread has changed.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "what it would save and load are a fifth of what it does")]
+    #[inline(always)] // What it would save and load are a fifth of what it does.
     fn handle(
         &mut self,
         record: &mut Thread,

@@ -48,7 +48,7 @@ pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
 }
 
 /// tkill(2).
-#[inline]
+#[inline(always)] // One function with its entry: registers are saved once.
 pub fn tkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let [tid, number, ..] = arguments.words();
     match server.raise_own(None, low_i32(tid), number) {
@@ -58,7 +58,7 @@ pub fn tkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Fl
 }
 
 /// tgkill(2).
-#[inline]
+#[inline(always)] // One function with its entry: registers are saved once.
 pub fn tgkill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let [group, tid, number, ..] = arguments.words();
     match server.raise_own(Some(low_i32(group)), low_i32(tid), number) {

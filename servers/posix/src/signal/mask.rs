@@ -16,24 +16,24 @@ const UNBLOCK: u32 = 1;
 const SET: u32 = 2;
 
 /// rt_sigprocmask(2).
-#[inline]
+#[inline(always)] // One function with its entry: registers are saved once.
 pub fn rt_sigprocmask<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u64, Errno> {
     let [how, new, old, bytes, ..] = arguments.words();
     if bytes != SET_BYTES {
         return Err(Errno::EINVAL);
     }
     let Current { thread, process, .. } = server.current()?;
-    let mut record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+    let record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
     let before = record.mask;
     if new != 0 {
-        let given = server.read_word(UserPtr::new(new)?)?;
-        let after = match low_u32(how) {
-            BLOCK => before | given,
-            UNBLOCK => before & !given,
-            SET => given,
-            _ => return Err(Errno::EINVAL),
-        } & !NEVER;
-        record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        let new = UserPtr::<u64>::new(new)?;
+        if !new.address().is_multiple_of(8) {
+            return sigprocmask_anyhow(server, how, new, old);
+        }
+        let Ok(given) = server.host.load_double(new.address()) else {
+            return sigprocmask_anyhow(server, how, new, old);
+        };
+        let after = changed(before, how, given)?;
         record.mask = after;
         let common = server.processes.get(process).map_or(0, |owner| owner.signals.pending.set());
         if (record.signals.pending.set() | common) & !after != 0 {
@@ -44,6 +44,36 @@ pub fn rt_sigprocmask<H: Host>(server: &mut Server<H>, arguments: Arguments) -> 
         server.write_word(UserPtr::new(old)?, before)?;
     }
     Ok(0)
+}
+
+/// The same when the new mask's page is not there yet, or it lies askew.
+#[cold]
+#[inline(never)]
+fn sigprocmask_anyhow<H: Host>(
+    server: &mut Server<H>,
+    how: u64,
+    new: UserPtr<u64>,
+    old: u64,
+) -> Result<u64, Errno> {
+    let given = server.view()?.read(new)?;
+    let before = server.thread()?.mask;
+    server.thread_mut()?.mask = changed(before, how, given)?;
+    let thread = server.current()?.thread;
+    server.recheck(thread);
+    if old != 0 {
+        server.write_word(UserPtr::new(old)?, before)?;
+    }
+    Ok(0)
+}
+
+#[inline]
+const fn changed(before: u64, how: u64, given: u64) -> Result<u64, Errno> {
+    match low_u32(how) {
+        BLOCK => Ok(before | (given & !NEVER)),
+        UNBLOCK => Ok(before & !given),
+        SET => Ok(given & !NEVER),
+        _ => Err(Errno::EINVAL),
+    }
 }
 
 /// rt_sigpending(2).

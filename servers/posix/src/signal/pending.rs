@@ -28,7 +28,7 @@ impl Pending {
     }
 
     /// Adds a signal with what comes with it.
-    #[inline]
+    #[inline(always)] // As much as the call of it.
     pub fn push(&mut self, signal: Signal, info: Info) {
         self.set |= signal.bit();
         self.queue.push(info);

@@ -54,7 +54,7 @@ impl<H: Host> Server<H> {
     }
 
     /// Who reads signals by a descriptor looks again.
-    #[inline]
+    #[inline(always)] // A handful of instructions, and what follows is a call.
     pub(crate) fn tell_readers(&mut self) {
         let readers = self.files.signal_arrived;
         if self.waits.has_waiters(readers) {

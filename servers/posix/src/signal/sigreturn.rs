@@ -46,7 +46,7 @@ enum Trap {
 }
 
 /// rt_sigreturn(2).
-#[inline]
+#[inline(always)] // One function with its entry: registers are saved once.
 pub fn rt_sigreturn<H: Host>(server: &mut Server<H>, _: Arguments) -> Result<Flow, Errno> {
     match server.restore() {
         Ok(flow) => Ok(flow),
@@ -67,7 +67,7 @@ impl<H: Host> Server<H> {
         if self.acting.is_some() { flow } else { Flow::Gone }
     }
 
-    #[inline]
+    #[inline(always)] // One function with its entry: registers are saved once.
     fn restore(&mut self) -> Result<Flow, Errno> {
         let Current { thread, process, space } = self.current()?;
         let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
@@ -123,6 +123,11 @@ impl<H: Host> Server<H> {
             self.thread_mut()?.mask = mask & !NEVER;
             return Err(error);
         }
+        self.restore_again()
+    }
+
+    #[inline(never)]
+    fn restore_again(&mut self) -> Result<Flow, Errno> {
         self.restore()
     }
 
@@ -145,16 +150,15 @@ impl<H: Host> Server<H> {
 }
 
 impl<H: Host> View<'_, H> {
+    #[inline(always)] // As `restore`.
     fn restore_vectors(&mut self, context: ContextId, frame: u64, head: u64) -> Result<Trap, Errno> {
         let first = frame + FRAME_BYTES;
-        let (width, payload, fcsr) = match self.usual_record(first, head)? {
+        let (width, payload, fcsr) = match self.usual_record(first, head) {
             Some(usual) => usual,
-            None => {
-                // Linux restores what is there whether or not the flags say that it counts.
-                let Some((width, payload)) = self.read_records(first)?.widest() else { return Ok(Trap::No) };
-                let fcsr = self.read(UserPtr::new(payload + record::fcsr(width))?)?;
-                (width, payload, fcsr)
-            }
+            None => match self.any_record(first)? {
+                Some(found) => found,
+                None => return Ok(Trap::No),
+            },
         };
         let pending = fcsr & ((fcsr & ENABLES) << CAUSE_SHIFT);
         if pending != 0 {
@@ -165,22 +169,38 @@ impl<H: Host> View<'_, H> {
         Ok(if pending == 0 { Trap::No } else { Trap::FloatingPoint })
     }
 
-    /// The one record of a frame as the server writes it: its width, payload and fcsr. `None` for other frames.
-    fn usual_record(&mut self, first: u64, head: u64) -> Result<Option<(Width, u64, u32)>, Errno> {
+    /// The widest record of a frame. Linux restores what is there whether or not the flags say that it counts.
+    #[cold]
+    #[inline(never)]
+    fn any_record(&mut self, first: u64) -> Result<Option<(Width, u64, u32)>, Errno> {
+        let Some((width, payload)) = self.read_records(first)?.widest() else { return Ok(None) };
+        let fcsr = self.read(UserPtr::new(payload + record::fcsr(width))?)?;
+        Ok(Some((width, payload, fcsr)))
+    }
+
+    /// The one record of a frame as the server writes it, with END behind it: its width, payload and fcsr. `None` for
+    /// frames that are to be gone through.
+    #[inline]
+    fn usual_record(&mut self, first: u64, head: u64) -> Option<(Width, u64, u32)> {
         let (width, capability) = match low_u32(head) {
             record::FPU => (Width::Fp, 1 << 3),
             record::LSX => (Width::Lsx, 1 << 4),
             record::LASX => (Width::Lasx, 1 << 5),
-            _ => return Ok(None),
+            _ => return None,
         };
-        let usual = head >> 32 == RECORD + record::bytes(width);
-        if !usual || self.host.hardware_capabilities() & capability == 0 {
-            return Ok(None);
+        let bytes = head >> 32;
+        let (payload, next) = (first + RECORD, first + bytes);
+        let usual =
+            bytes >= RECORD + record::bytes(width) && next.is_multiple_of(8) && first.is_multiple_of(8);
+        if !usual
+            || self.host.hardware_capabilities() & capability == 0
+            || UserPtr::<u64>::new(next).is_err()
+            || low_u32(self.host.load_double(next).ok()?) != 0
+        {
+            return None;
         }
-        // fcsr, and the head of what follows the record.
-        let payload = first + RECORD;
-        let [fcsr, next] = self.read(UserPtr::<[u64; 2]>::new(payload + record::fcsr(width))?)?;
-        Ok((low_u32(next) == 0).then_some((width, payload, low_u32(fcsr))))
+        let fcsr = self.host.load_double(payload + record::fcsr(width)).ok()?;
+        Some((width, payload, low_u32(fcsr)))
     }
 
     /// Reads a frame's records up to the end.

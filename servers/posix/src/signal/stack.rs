@@ -47,6 +47,7 @@ impl Default for AlternateStack {
 
 impl AlternateStack {
     /// Whether a stack pointer is on it.
+    #[inline]
     pub const fn holds(&self, sp: u64) -> bool {
         self.flags & AUTODISARM == 0 && sp > self.start && sp - self.start <= self.bytes
     }
@@ -86,6 +87,7 @@ impl AlternateStack {
     }
 
     /// Where a handler's frame begins to grow down from; `None` when it would grow out of the alternate stack.
+    #[inline(always)] // As much as the call of it.
     pub fn top(&self, sp: u64, wants: Wants, frame_bytes: u64) -> Option<u64> {
         if self.holds(sp) {
             // Linux: an overflow of the alternate stack is a SIGSEGV, not a store below it.
@@ -96,6 +98,7 @@ impl AlternateStack {
     }
 
     /// A handler was entered.
+    #[inline]
     pub fn entered(&mut self) {
         if self.flags & AUTODISARM != 0 {
             *self = Self::default();

@@ -141,6 +141,7 @@ impl Contexts {
     }
 
     /// How the current context is entered next. Vector state that came from memory needs the full way.
+    #[inline]
     pub(super) fn entering(&mut self, context: ContextId, exit: Exit) -> Next {
         if self.current != Some(context) {
             bug(format_args!("context {} is to be entered and is not current", context.0));

@@ -20,7 +20,7 @@ pub(super) fn stack_pointer(context: ContextId) -> u64 {
     ContextWord::register(SP).get(context)
 }
 
-#[inline]
+#[inline(always)] // Twelve stores.
 pub(super) fn finish_call(context: ContextId, result: u64) {
     let words = ContextWords::of(context);
     end_call(words, result);

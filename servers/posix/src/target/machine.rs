@@ -73,6 +73,7 @@ impl Machine {
     }
 
     /// How the current context is entered.
+    #[inline(always)] // It is where everything leads to.
     pub(super) fn entering(&mut self, context: ContextId, exit: Exit) -> Next {
         if self.output.met != 0 {
             // News that came while the server waited for the console: before the program's first instruction.
@@ -258,7 +259,7 @@ impl Host for Machine {
         handlers::stack_pointer(context)
     }
 
-    #[inline]
+    #[inline(always)] // Twelve stores.
     fn finish_call(&mut self, context: ContextId, result: u64) {
         handlers::finish_call(context, result);
     }

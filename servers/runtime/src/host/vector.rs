@@ -49,14 +49,17 @@ core::arch::global_asm!(
     ".globl bixi_vector_file",
     "bixi_vector_file:",
     // fn(record) -> failed.
+    ".globl bixi_vector_save_fp",
     "bixi_vector_save_fp:",
     each_register!("fst.d $f\\number", "8"),
     "addi.d $a0, $a0, {fp}",
     "b 1f",
+    ".globl bixi_vector_save_lsx",
     "bixi_vector_save_lsx:",
     each_register!("vst $vr\\number", "16"),
     "addi.d $a0, $a0, {lsx}",
     "b 1f",
+    ".globl bixi_vector_save_lasx",
     "bixi_vector_save_lasx:",
     each_register!("xvst $xr\\number", "32"),
     "addi.d $a0, $a0, {lasx}",
@@ -72,14 +75,17 @@ core::arch::global_asm!(
     "move $a1, $zero",
     "jirl $zero, $ra, 0",
     // fn(record) -> (failed, causes that were enabled and are cleared).
+    ".globl bixi_vector_load_fp",
     "bixi_vector_load_fp:",
     each_register!("fld.d $f\\number", "8"),
     "addi.d $a0, $a0, {fp}",
     "b 2f",
+    ".globl bixi_vector_load_lsx",
     "bixi_vector_load_lsx:",
     each_register!("vld $vr\\number", "16"),
     "addi.d $a0, $a0, {lsx}",
     "b 2f",
+    ".globl bixi_vector_load_lasx",
     "bixi_vector_load_lasx:",
     each_register!("xvld $xr\\number", "32"),
     "addi.d $a0, $a0, {lasx}",
@@ -162,6 +168,7 @@ pub unsafe fn take_causes() -> u64 {
 ///
 /// # Safety
 /// `record` and [`record_bytes`] from it on are checked to lie below 2^47; a context is current.
+#[inline]
 pub unsafe fn save(width: Width, record: u64) -> Result<(), Remaining> {
     let routine: Routine = match width {
         Width::None => return Ok(()),
@@ -181,6 +188,7 @@ pub unsafe fn save(width: Width, record: u64) -> Result<(), Remaining> {
 ///
 /// # Safety
 /// As [`save`].
+#[inline]
 pub unsafe fn load(width: Width, record: u64) -> Result<u64, Remaining> {
     let routine: Routine = match width {
         Width::None => return Ok(0),
@@ -192,6 +200,7 @@ pub unsafe fn load(width: Width, record: u64) -> Result<u64, Remaining> {
     done(unsafe { routine(record) }, width)
 }
 
+#[inline]
 fn done(done: Done, width: Width) -> Result<u64, Remaining> {
     if done.failed == 0 { Ok(done.causes) } else { Err(Remaining(record_bytes(width) as u64)) }
 }
