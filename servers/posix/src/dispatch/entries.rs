@@ -202,8 +202,16 @@ enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 8] =
-        [Self::Done, Self::Woke, Self::Wait, Self::Yield, Self::Replaced, Self::Gone, Self::Parked, Self::Enter];
+    const ALL: [Self; 8] = [
+        Self::Done,
+        Self::Woke,
+        Self::Wait,
+        Self::Yield,
+        Self::Replaced,
+        Self::Gone,
+        Self::Parked,
+        Self::Enter,
+    ];
 
     #[inline]
     fn of(flow: Result<Flow, Errno>) -> (Self, u64) {

@@ -12,7 +12,7 @@
 //! says no, waits for its notification, calls [`Server::alarm`] and takes the rings' news in, and calls
 //! [`Posix::schedule`] again. [`Server::events`] has the programs that ended.
 
-use super::{Thread, ThreadId};
+use super::{Signal, Thread, ThreadId};
 use crate::Errno;
 use crate::executor::cx::{Call, Place};
 use crate::executor::parked::Retried;
@@ -127,7 +127,7 @@ impl<H: Host> Posix<H> {
     /// next.
     #[inline]
     pub fn signalled(&mut self, result: u64) -> Next {
-        match self.server().and_then(|server| server.deliver_own(result)) {
+        match self.server().and_then(|server| server.deliver_one(Some(result))) {
             Some(next) => next,
             None => self.go_on_at_once(Some(result)),
         }
@@ -335,19 +335,29 @@ impl<H: Host> Server<H> {
         self.processes.get(self.acting?.process)?.signals.timers.processor_left()
     }
 
-    /// Ends the waits of a thread's call if a signal is there that does something to it.
+    /// Ends the waits of a thread's call if a signal is there that does something to it; what does nothing to it is
+    /// forgotten.
     pub(crate) fn end_waits(&mut self, thread: ThreadId) {
-        if self.deliverable(thread) == 0 {
-            return;
+        let Some(record) = self.threads.get_mut(thread) else { return };
+        let Some(owner) = self.processes.get(record.process) else { return };
+        let open = (record.signals.pending.set() | owner.signals.pending.set()) & !record.mask;
+        let (mut left, mut ignored) = (open, 0);
+        while let Some(signal) = Signal::lowest(left) {
+            left &= !signal.bit();
+            if owner.signals.actions.get(signal).ignores(signal) {
+                ignored |= signal.bit();
+            }
         }
-        self.drop_ignored(thread);
-        let signals = self.deliverable(thread) != 0;
-        if let Some(record) = self.threads.get_mut(thread)
+        if open & !ignored != 0
             // A vfork's is ended by the child alone.
             && record.vforked.is_none()
             && let Some(call) = &mut record.call
         {
-            call.cancelled |= signals;
+            call.cancelled = true;
+        }
+        if ignored != 0 {
+            let process = record.process;
+            self.drop_pending(process, ignored);
         }
     }
 }

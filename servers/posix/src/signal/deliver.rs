@@ -39,7 +39,7 @@ impl<H: Host> Server<H> {
             || record.signals.saved_mask.is_some()
             || owner.signals.stopped == Stopped::Yes
         {
-            return self.deliver(result);
+            return self.deliver_one(result).or_else(|| self.deliver(result));
         }
         if let Some(result) = result {
             self.host.set_result(record.context, result);
@@ -49,10 +49,10 @@ impl<H: Host> Server<H> {
         Some(Next::Enter(record.context, core::mem::replace(&mut record.exit, Exit::Minimal)))
     }
 
-    /// The same for one signal with a handler and a call that has ended, as [`Server::deliver`] does it: the usual
-    /// case of a program that signals itself, in one look. `None` is for every other case, of which nothing was done.
-    #[inline]
-    pub(crate) fn deliver_own(&mut self, result: u64) -> Option<Next> {
+    /// The same for one signal with a handler, as [`Server::deliver`] does it: the usual case, in one look. `None` is
+    /// for every other case, of which nothing was done.
+    #[inline(never)]
+    pub(crate) fn deliver_one(&mut self, result: Option<u64>) -> Option<Next> {
         let Current { thread, process, space } = self.acting?;
         let record = self.threads.get_mut(thread)?;
         let owner = self.processes.get_mut(process)?;
@@ -64,20 +64,37 @@ impl<H: Host> Server<H> {
             || own & common & open != 0
             || action.disposition(signal) != Disposition::Handle
             || action.flags & flags::RESETHAND != 0
-            || record.call.is_some()
-            || record.signals.saved_mask.is_some()
             || owner.signals.stopped == Stopped::Yes
+            || self.strace == Strace::On
         {
             return None;
         }
+        let ended = match (result, &record.call) {
+            (Some(result), None) => Some(Ended { result, first_argument: 0 }),
+            (None, Some(call)) if call.done => {
+                Some(Ended { result: call.result, first_argument: call.arguments.word(0) })
+            }
+            (None, None) => None,
+            (_, Some(_)) => return None,
+        };
+        let interrupted = ended.is_some_and(|ended| Errno::restart(ended.result).is_some());
+        if record.signals.saved_mask.is_some() && !interrupted {
+            return None;
+        }
         let pending = if own & open != 0 { &mut record.signals.pending } else { &mut owner.signals.pending };
+        let info = *pending.only(signal)?;
         let shared = self.spaces.get_mut(space)?;
         let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
         let context = record.context;
-        let info = *pending.only(signal)?;
         pending.remove_only(signal);
+        record.call = None;
         record.exit = Exit::Full;
-        view.host.finish_call(context, result);
+        if let Some(ended) = ended {
+            match outcome(ended.result, Meanwhile::Handler(action.flags)) {
+                Outcome::Result(result) => view.host.finish_call(context, result),
+                Outcome::Again => view.host.restart_call(context, ended.first_argument),
+            }
+        }
         if view.handle(record, signal, &info, &action).is_err() {
             self.no_frame(thread, process, signal);
             return self.resume(None);

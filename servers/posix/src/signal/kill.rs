@@ -31,12 +31,10 @@ pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
         // It comes to nothing.
         return Ok(Flow::Done(0));
     }
-    let what = server.callers_signal(arguments.word(1), code::SI_USER);
-    if u32::try_from(pid) == Ok(own.0) {
-        // The usual case is short.
-        let done = server.send_if_allowed(Target::Process(current.process), current.process, what?);
-        return finish(server, done);
+    if pid > 0 && server.kill_handled(Pid(pid.unsigned_abs()), arguments.word(1)).is_some() {
+        return finish(server, Ok(()));
     }
+    let what = server.callers_signal(arguments.word(1), code::SI_USER);
     let done = match pid {
         i32::MIN => Err(Errno::ESRCH),
         -1 => server.kill_all(own, what?),
@@ -128,6 +126,22 @@ const fn is_forged(given: &Given) -> bool {
 }
 
 impl<H: Host> Server<H> {
+    /// Sends a process of the same user, perhaps the caller itself, a signal for which it has a handler; `None` for
+    /// everything else, of which nothing was done.
+    #[inline]
+    fn kill_handled(&mut self, pid: Pid, number: u64) -> Option<()> {
+        let own = self.acting?.process;
+        let signal = Signal::new(u64::from(low_u32(number)))?;
+        let to = self.threads.get(self.numbers.thread(pid)?)?.process;
+        let from = self.processes.get(own)?;
+        let user = from.credentials.user;
+        if own != to && self.processes.get(to)?.credentials.user.real != user.effective {
+            return None;
+        }
+        let info = Info::user(signal, code::SI_USER, from.pid.0, user.real);
+        self.send_to_handler(Target::Process(to), signal, &info)
+    }
+
     /// A signal of a number, from the acting process.
     fn callers_signal(&self, number: u64, code: i32) -> Result<Sent, Errno> {
         let number = u64::from(low_u32(number));

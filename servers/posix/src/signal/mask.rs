@@ -118,11 +118,14 @@ impl<H: Host> Server<H> {
     /// # Errors
     /// None for an acting thread.
     pub fn borrow_mask(&mut self, mask: u64) -> Result<(), Errno> {
-        let thread = self.thread_mut()?;
-        let before = core::mem::replace(&mut thread.mask, mask & !NEVER);
-        thread.signals.saved_mask.get_or_insert(before);
-        let thread = self.current()?.thread;
-        self.end_waits(thread);
+        let Current { thread, process, .. } = self.current()?;
+        let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        let before = core::mem::replace(&mut record.mask, mask & !NEVER);
+        record.signals.saved_mask.get_or_insert(before);
+        let common = self.processes.get(process).map_or(0, |owner| owner.signals.pending.set());
+        if (record.signals.pending.set() | common) & !record.mask != 0 {
+            self.end_waits(thread);
+        }
         Ok(())
     }
 }

@@ -32,8 +32,8 @@ impl<H: Host> Server<H> {
 
     /// What sending comes to when a handler is there for it and a process of one thread gets it; `None` for
     /// everything else, of which nothing was done.
-    #[inline]
-    fn send_to_handler(&mut self, target: Target, signal: Signal, info: &Info) -> Option<()> {
+    #[inline(always)] // Of two callers, each of which has not much more to do.
+    pub(crate) fn send_to_handler(&mut self, target: Target, signal: Signal, info: &Info) -> Option<()> {
         let (process, thread) = match target {
             Target::Process(process) => (process, self.processes.get(process)?.threads.first().copied()?),
             Target::Thread(thread) => (self.threads.get(thread)?.process, thread),
@@ -130,18 +130,6 @@ impl<H: Host> Server<H> {
     pub(crate) fn recheck(&mut self, thread: ThreadId) {
         if self.deliverable(thread) != 0 {
             self.nudge(thread);
-        }
-    }
-
-    /// Forgets what a thread could get now and its process ignores, so that no wait ends for nothing.
-    pub(crate) fn drop_ignored(&mut self, thread: ThreadId) {
-        let Some(process) = self.threads.get(thread).map(|record| record.process) else { return };
-        let mut left = self.deliverable(thread);
-        while let Some(signal) = Signal::lowest(left) {
-            left &= !signal.bit();
-            if self.action(process, signal).ignores(signal) {
-                self.drop_pending(process, signal.bit());
-            }
         }
     }
 

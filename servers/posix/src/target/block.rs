@@ -129,14 +129,14 @@ impl ContextWords {
     #[inline]
     pub(super) fn get(self, word: ContextWord) -> u64 {
         // SAFETY: the contexts frame is mapped for the server's whole life, and the word lies in the context.
-        unsafe { self.0.byte_add(word.0).read_volatile() }
+        unsafe { self.0.wrapping_byte_add(word.0).read_volatile() }
     }
 
     /// Sets a word.
     #[inline]
     pub(super) fn set(self, word: ContextWord, value: u64) {
         // SAFETY: as in `get`.
-        unsafe { self.0.byte_add(word.0).write_volatile(value) }
+        unsafe { self.0.wrapping_byte_add(word.0).write_volatile(value) }
     }
 }
 
