@@ -15,7 +15,7 @@ use crate::memory::space::{Memory, Space, View};
 use crate::process::numbers::Numbers;
 use crate::process::{Pid, Process, ProcessId, SpaceKey, Status, Thread, ThreadId};
 use crate::random::Random;
-use crate::signal::Attention;
+use crate::signal::{Attention, Stopped};
 use crate::slots::Slots;
 use crate::terminal::table::Terminals;
 use crate::user::UserPtr;
@@ -291,6 +291,22 @@ impl<H: Host> Server<H> {
         self.host.switch(record.context);
         self.acting = Some(current);
         Some(current)
+    }
+
+    /// As [`Server::make_current`], for a thread whose turn it is; says whether it may go on.
+    #[inline]
+    pub(crate) fn take_turn(&mut self, thread: ThreadId) -> bool {
+        let Some(record) = self.threads.get(thread) else { return false };
+        let Some(process) = self.processes.get(record.process) else { return false };
+        if process.signals.stopped == Stopped::Yes {
+            // It has its turn when it is let go on.
+            return false;
+        }
+        if self.acting.is_none_or(|current| current.thread != thread) {
+            self.acting = Some(Current { thread, process: record.process, space: process.space });
+            self.host.switch(record.context);
+        }
+        true
     }
 
     /// Seeds the random generator, if it had no seed; wakes who waited for one.

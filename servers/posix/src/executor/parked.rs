@@ -14,17 +14,13 @@ use crate::file::descriptor::OpenId;
 use crate::host::Host;
 use crate::process::ThreadId;
 use crate::server::Server;
+use crate::signal::Attention;
 
 /// What a parked call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parked {
     /// Something to read. The open file is held, whatever becomes of its descriptors.
-    Read {
-        /// The open file.
-        open: OpenId,
-        /// The place in its queue.
-        waiter: WaiterId,
-    },
+    Read(OpenId),
     /// A signal, and nothing else.
     Signal,
 }
@@ -53,12 +49,18 @@ impl<H: Host> Server<H> {
         arguments: Arguments,
     ) -> Result<Flow, Errno> {
         let thread = self.current()?.thread;
-        if self.deliverable(thread) != 0 {
+        if self.attention != Attention::Quiet {
             return Ok(Flow::Wait);
         }
         self.hold_open(open);
-        let waiter = self.waits.wait(thread, Some(queue), Tag::default(), None);
-        self.park(Parked::Read { open, waiter }, number, arguments)
+        match self.threads.get(thread).and_then(|record| record.waiter) {
+            Some(waiter) => self.waits.wait_again(waiter, queue),
+            None => {
+                let waiter = self.waits.wait(thread, Some(queue), Tag::default(), None);
+                self.thread_mut()?.waiter = Some(waiter);
+            }
+        }
+        self.park(Parked::Read(open), number, arguments)
     }
 
     /// Parks the acting thread until a signal comes.
@@ -84,28 +86,28 @@ impl<H: Host> Server<H> {
     pub(crate) fn retry(&mut self, thread: ThreadId) -> Retried {
         let Some(record) = self.threads.get_mut(thread) else { return Retried::Waits };
         let (Some(parked), Some(call)) = (record.parked, &record.call) else { return Retried::Task };
-        let (cancelled, arguments) = (call.cancelled, call.arguments);
+        let (arguments, waiter) = (call.arguments, record.waiter);
         let result = match parked {
-            Parked::Signal if cancelled => Err(Errno::ERESTARTNOHAND),
+            Parked::Signal if self.is_cancelled(thread) => Err(Errno::ERESTARTNOHAND),
             Parked::Signal => return Retried::Waits,
-            Parked::Read { open, waiter } => {
+            Parked::Read(open) => {
                 // What happened before the signal counts: a reader that was woken finds its data.
-                let woken = self.waits.outcome(waiter).is_some();
+                let woken = waiter.is_some_and(|waiter| self.waits.outcome(waiter).is_some());
                 let read =
                     if woken { crate::file::transfer::read_parked(self, open, arguments) } else { Ok(None) };
                 match read {
                     Ok(Some(done)) => Ok(done),
-                    Ok(None) if cancelled => Err(Errno::ERESTARTSYS),
+                    Ok(None) if self.is_cancelled(thread) => Err(Errno::ERESTARTSYS),
                     Ok(None) if !woken => return Retried::Waits,
                     Ok(None) => {
-                        self.wait_again(thread, open, waiter);
+                        self.read_again(open, waiter);
                         return Retried::Waits;
                     }
                     Err(error) => Err(error),
                 }
             }
         };
-        self.unpark(parked);
+        self.unpark(parked, waiter);
         if let Some(record) = self.threads.get_mut(thread)
             && let Some(call) = &mut record.call
         {
@@ -116,20 +118,27 @@ impl<H: Host> Server<H> {
         Retried::Done
     }
 
+    /// Whether a signal ends the call.
+    fn is_cancelled(&mut self, thread: ThreadId) -> bool {
+        self.end_waits(thread);
+        self.threads.get(thread).and_then(|record| record.call.as_ref()).is_some_and(|call| call.cancelled)
+    }
+
     /// Somebody else was faster: the thread goes to the end of the queue.
-    fn wait_again(&mut self, thread: ThreadId, open: OpenId, waiter: WaiterId) {
-        self.waits.leave(waiter);
-        let queue = crate::file::transfer::read_queue(self, open);
-        let waiter = self.waits.wait(thread, queue, Tag::default(), None);
-        if let Some(record) = self.threads.get_mut(thread) {
-            record.parked = Some(Parked::Read { open, waiter });
+    fn read_again(&mut self, open: OpenId, waiter: Option<WaiterId>) {
+        if let Some(queue) = crate::file::transfer::read_queue(self, open)
+            && let Some(waiter) = waiter
+        {
+            self.waits.wait_again(waiter, queue);
         }
     }
 
     /// Gives back what a parked call had: it is done, or its thread is no more.
-    pub(crate) fn unpark(&mut self, parked: Parked) {
-        if let Parked::Read { open, waiter } = parked {
-            self.waits.leave(waiter);
+    pub(crate) fn unpark(&mut self, parked: Parked, waiter: Option<WaiterId>) {
+        if let Parked::Read(open) = parked {
+            if let Some(waiter) = waiter {
+                self.waits.withdraw(waiter);
+            }
             self.release_open(open);
         }
     }

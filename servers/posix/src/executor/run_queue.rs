@@ -97,6 +97,12 @@ impl RunQueue {
         Some(*self.next_tick_ns.get_or_insert_with(|| now_ns().saturating_add(SLICE_NS)))
     }
 
+    /// When the tick that was asked for is due.
+    #[inline]
+    pub const fn next_tick(&self) -> Option<u64> {
+        self.next_tick_ns
+    }
+
     /// The clock is at `now_ns`: whether the current thread has had its slice and must give way.
     pub fn tick(&mut self, now_ns: u64) -> Slice {
         if self.next_tick_ns.is_none_or(|due| now_ns < due) {

@@ -108,6 +108,23 @@ impl WaitQueues {
         self.nodes.get(index(waiter.number()))?.state
     }
 
+    /// Puts a waiter that waits for nothing into a queue again.
+    #[inline]
+    pub fn wait_again(&mut self, waiter: WaiterId, queue: QueueId) {
+        if let Some(node) = self.nodes.get_mut(index(waiter.number())) {
+            node.state = None;
+        }
+        self.link(waiter.number(), queue.number());
+    }
+
+    /// Takes a waiter out of its queue, if it still waits there; it can be used again.
+    #[inline]
+    pub fn withdraw(&mut self, waiter: WaiterId) {
+        if self.outcome(waiter).is_none() {
+            self.unlink(waiter.number());
+        }
+    }
+
     /// Takes a waiter away, waiting or not.
     pub fn leave(&mut self, waiter: WaiterId) {
         self.unlink(waiter.number());
@@ -128,8 +145,13 @@ impl WaitQueues {
     }
 
     /// Wakes every waiter.
+    #[inline]
     pub fn wake_all(&mut self, queue: QueueId, ready: &mut RunQueue) {
-        while self.wake_one(queue, ready) {}
+        while let Some(head) = self.nodes.get(index(queue.number()))
+            && head.next != queue.number()
+        {
+            self.finish(head.next, Woken::Event, ready);
+        }
     }
 
     /// Wakes the first waiter whose tag fits; says whether there was one.

@@ -19,6 +19,8 @@ use alloc::collections::VecDeque;
 
 mod short;
 
+pub(super) use short::Short;
+
 define_id! {
     /// A pipe.
     PipeId

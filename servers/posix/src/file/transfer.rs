@@ -6,6 +6,7 @@
 use super::descriptor::{OpenId, OpenKind, flags};
 use super::device::Device;
 use super::pieces::{Pieces, Put, Source};
+use super::pipe::Short;
 use super::stream::{read_input, write_stream};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
@@ -34,9 +35,13 @@ pub fn read<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
     if let Some(file) = server.files.open.get(open)
         && let OpenKind::Pipe(pipe, _) = file.kind
         && let Ok(to) = UserSlice::new(arguments.word(1), arguments.word(2))
-        && let Some(done) = server.read_pipe_shortly(pipe, to)
     {
-        return Ok(flow(server, done));
+        let waits = !file.is_nonblocking();
+        match server.read_pipe_shortly(pipe, to) {
+            Short::Done(done) => return Ok(flow(server, done)),
+            Short::Waits(queue) if waits => return server.park_read(open, queue, READ, arguments),
+            Short::Waits(_) | Short::General => {}
+        }
     }
     read_generally(server, open, arguments)
 }
@@ -50,7 +55,7 @@ pub(crate) fn read_parked<H: Host>(
     let to = UserSlice::new(arguments.word(1), arguments.word(2))?;
     if let Some(file) = server.files.open.get(open)
         && let OpenKind::Pipe(pipe, _) = file.kind
-        && let Some(done) = server.read_pipe_shortly(pipe, to)
+        && let Short::Done(done) = server.read_pipe_shortly(pipe, to)
     {
         return Ok(Some(done));
     }
@@ -217,7 +222,7 @@ fn fits<H: Host>(server: &Server<H>, open: OpenId, bytes: u64) -> bool {
 /// A result, and whether somebody else became ready by it.
 #[inline]
 pub(super) fn flow<H: Host>(server: &Server<H>, done: u64) -> Flow {
-    if server.ready.is_empty() { Flow::Done(done) } else { Flow::Woke(done) }
+    if server.ready.is_empty() || server.has_tick() { Flow::Done(done) } else { Flow::Woke(done) }
 }
 
 /// Reads what is there now.

@@ -129,7 +129,17 @@ impl Frames {
     }
 
     /// Where a frame lies. A number that no window has names page 2^56-1, which every map call refuses.
+    #[inline]
     pub fn locate(&self, frame: Frame) -> WindowPage {
+        match self.windows.first() {
+            // Most frames are in the first, and it begins with frame 0.
+            Some(window) if frame.0 < window.pages => WindowPage { slot: 0, page: u64::from(frame.0) },
+            _ => self.locate_beyond(frame),
+        }
+    }
+
+    /// As [`Frames::locate`], where the frame need not be in the first window.
+    fn locate_beyond(&self, frame: Frame) -> WindowPage {
         for (slot, window) in (0_u8..).zip(&self.windows) {
             if let Some(page) = frame.0.checked_sub(window.first).filter(|page| *page < window.pages) {
                 return WindowPage { slot, page: u64::from(page) };

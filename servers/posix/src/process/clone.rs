@@ -218,6 +218,7 @@ impl Thread {
             exit: Exit::Full,
             call: None,
             parked: None,
+            waiter: None,
             clear_child_tid: if clears { request.child_tid } else { 0 },
             robust_list: 0,
             mask: self.mask,

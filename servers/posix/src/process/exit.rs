@@ -86,9 +86,12 @@ impl<H: Host> Server<H> {
             self.waits.wake_all(process.changed, &mut self.ready);
         }
         match record.parked {
-            Some(parked) => self.unpark(parked),
+            Some(parked) => self.unpark(parked, record.waiter),
             None if record.call.is_some() => self.abandoned.push(thread),
             None => {}
+        }
+        if let Some(waiter) = record.waiter {
+            self.waits.leave(waiter);
         }
         if self.acting.is_some_and(|current| current.thread == thread) {
             self.acting = None;

@@ -32,6 +32,7 @@ use crate::define_id;
 use crate::executor::cx::Call;
 use crate::executor::parked::Parked;
 use crate::executor::wait::QueueId;
+use crate::executor::wait::WaiterId;
 use crate::file::place::Holdings;
 use crate::host::{ContextId, Exit};
 use crate::signal::{ProcessSignals, ThreadSignals};
@@ -72,6 +73,8 @@ pub struct Thread {
     pub call: Option<Call>,
     /// What that call waits for, if no task has it.
     pub parked: Option<Parked>,
+    /// What its parked calls wait with, once it has had one.
+    pub waiter: Option<WaiterId>,
     /// Where to store 0 and wake a futex when it ends (set_tid_address, CLONE_CHILD_CLEARTID); 0 for nowhere.
     pub clear_child_tid: u64,
     /// The list of robust futexes that it registered; 0 for none.

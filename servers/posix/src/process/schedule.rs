@@ -21,7 +21,7 @@ use crate::executor::task::Task;
 use crate::host::{ContextId, Exit, Host};
 use crate::number::index;
 use crate::server::{Current, Server};
-use crate::signal::Attention;
+use crate::signal::{Attention, Stopped};
 use crate::slots::Id;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -172,16 +172,16 @@ impl<H: Host> Posix<H> {
             let Some(server) = self.server() else { return Next::Finished };
             server.account();
             let Some(thread) = server.ready.pop() else { return self.idle() };
-            if server.is_stopped(thread) {
-                // It has its turn when it is let go on.
+            if !server.take_turn(thread) {
                 continue;
             }
-            let Some(Current { thread, .. }) = server.make_current(thread) else { continue };
             let waits = server.threads.get(thread).and_then(|record| record.call.as_ref());
             if waits.is_some_and(|call| !call.done) {
-                server.end_waits(thread);
                 match server.retry(thread) {
-                    Retried::Task => self.poll(thread),
+                    Retried::Task => {
+                        server.end_waits(thread);
+                        self.poll(thread);
+                    }
                     Retried::Waits => continue,
                     Retried::Done => {}
                 }
@@ -297,10 +297,16 @@ impl<H: Host> Server<H> {
 
     /// Asks the host for the next alarm that anybody needs, unless it has one at least as early.
     pub fn arm(&mut self) {
+        self.arm_for(self.processor_left());
+    }
+
+    /// As [`Server::arm`], the acting process having so much left until a timer of its processor time goes off.
+    #[inline]
+    fn arm_for(&mut self, processor_left: Option<u64>) {
         const NEVER: u64 = u64::MAX;
         let host = &self.host;
         let tick = self.ready.tick_due(|| host.monotonic_ns()).unwrap_or(NEVER);
-        let processor = self.processor_left().map_or(NEVER, |left| self.entered_ns.saturating_add(left));
+        let processor = processor_left.map_or(NEVER, |left| self.entered_ns.saturating_add(left));
         let waits = self.waits.timers.first().unwrap_or(NEVER);
         let due = tick.min(processor).min(waits).min(self.alarms.first().unwrap_or(NEVER));
         if due < self.armed_ns.unwrap_or(NEVER) {
@@ -309,14 +315,55 @@ impl<H: Host> Server<H> {
         }
     }
 
+    /// Whether the alarm is set early enough for those who wait for the processor.
+    #[inline]
+    pub fn has_tick(&self) -> bool {
+        match (self.ready.next_tick(), self.armed_ns) {
+            (Some(tick), Some(armed)) => armed <= tick,
+            _ => false,
+        }
+    }
+
     /// How the acting thread is entered, if it waits for nothing and is not stopped, with the alarms that it needs.
     fn entry(&mut self) -> Option<Next> {
+        if let Some((next, processor_left)) = self.resume_plainly() {
+            self.arm_for(processor_left);
+            return Some(next);
+        }
         let next = self.resume(None)?;
         self.arm();
         Some(next)
     }
 
+    /// As [`Server::resume`] for a thread whose call has ended and to whom nothing else is due: the usual case. With it
+    /// comes what [`Server::processor_left`] would say.
+    #[inline]
+    fn resume_plainly(&mut self) -> Option<(Next, Option<u64>)> {
+        let Current { thread, process, .. } = self.acting?;
+        let record = self.threads.get_mut(thread)?;
+        let owner = &self.processes.get(process)?.signals;
+        let result = match &record.call {
+            Some(call) if call.done => call.result,
+            _ => return None,
+        };
+        let deliverable = (record.signals.pending.set() | owner.pending.set()) & !record.mask;
+        if deliverable != 0
+            || record.signals.saved_mask.is_some()
+            || owner.stopped == Stopped::Yes
+            || self.strace == crate::dispatch::Strace::On
+            || Errno::restart(result).is_some()
+        {
+            return None;
+        }
+        record.call = None;
+        self.host.set_result(record.context, result);
+        self.attention = Attention::Quiet;
+        let next = Next::Enter(record.context, core::mem::replace(&mut record.exit, Exit::Minimal));
+        Some((next, owner.timers.processor_left()))
+    }
+
     /// Charges the acting thread's process for the time since the last look at the clock.
+    #[inline]
     pub(crate) fn account(&mut self) {
         let now = self.host.monotonic_ns();
         let passed = now.saturating_sub(core::mem::replace(&mut self.entered_ns, now));

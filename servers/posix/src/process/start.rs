@@ -79,6 +79,7 @@ impl<H: Host> Server<H> {
                 exit: Exit::Full,
                 call: None,
                 parked: None,
+                waiter: None,
                 clear_child_tid: 0,
                 robust_list: 0,
                 mask: 0,

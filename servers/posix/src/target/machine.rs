@@ -193,6 +193,7 @@ impl Host for Machine {
         self.frames.copy_part(from, to, bytes);
     }
 
+    #[inline]
     fn copy_frame_out(
         &mut self,
         frame: WindowPage,
@@ -205,6 +206,7 @@ impl Host for Machine {
         stopped(unsafe { copy::copy(to, from, bytes as u64) }, bytes)
     }
 
+    #[inline]
     fn copy_frame_in(
         &mut self,
         from: u64,

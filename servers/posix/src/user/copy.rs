@@ -6,7 +6,7 @@
 use super::pointer::{UserPtr, UserSlice};
 use crate::Errno;
 use crate::address::{Frame, LOWER_HALF_END, PAGE_BYTES, PAGE_SIZE, Page};
-use crate::host::{CopyStop, Host};
+use crate::host::{CopyStop, Host, WindowPage};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
 use crate::number::{to_u64, to_usize};
@@ -81,8 +81,25 @@ impl<H: Host> View<'_, H> {
     /// [`Short`] at the first byte that the program could not write itself.
     #[inline]
     pub fn frame_to_user(&mut self, frame: Frame, offset: usize, to: UserSlice) -> Result<(), Short> {
-        let (at, bytes) = (self.memory.frames.locate(frame), to_usize(to.bytes()));
+        let at = self.memory.frames.locate(frame);
+        match self.host.copy_frame_out(at, offset, to_usize(to.bytes()), to.address()) {
+            Ok(()) => Ok(()),
+            Err(stop) => self.frame_to_user_from(at, offset, to, stop),
+        }
+    }
+
+    /// What is left of that after a fault.
+    #[cold]
+    fn frame_to_user_from(
+        &mut self,
+        at: WindowPage,
+        offset: usize,
+        to: UserSlice,
+        stop: CopyStop,
+    ) -> Result<(), Short> {
+        let bytes = to_usize(to.bytes());
         let mut progress = Progress::default();
+        self.go_on(to, &mut progress, stop, Access::Store)?;
         while progress.done < bytes {
             let (from, rest) = (offset + progress.done, bytes - progress.done);
             match self.host.copy_frame_out(at, from, rest, to.address() + to_u64(progress.done)) {
@@ -99,8 +116,25 @@ impl<H: Host> View<'_, H> {
     /// [`Short`] at the first byte that the program could not read itself; those before are in the frame.
     #[inline]
     pub fn user_to_frame(&mut self, from: UserSlice, frame: Frame, offset: usize) -> Result<(), Short> {
-        let (at, bytes) = (self.memory.frames.locate(frame), to_usize(from.bytes()));
+        let at = self.memory.frames.locate(frame);
+        match self.host.copy_frame_in(from.address(), at, offset, to_usize(from.bytes())) {
+            Ok(()) => Ok(()),
+            Err(stop) => self.user_to_frame_from(from, at, offset, stop),
+        }
+    }
+
+    /// What is left of that after a fault.
+    #[cold]
+    fn user_to_frame_from(
+        &mut self,
+        from: UserSlice,
+        at: WindowPage,
+        offset: usize,
+        stop: CopyStop,
+    ) -> Result<(), Short> {
+        let bytes = to_usize(from.bytes());
         let mut progress = Progress::default();
+        self.go_on(from, &mut progress, stop, Access::Load)?;
         while progress.done < bytes {
             let (to, rest) = (offset + progress.done, bytes - progress.done);
             match self.host.copy_frame_in(from.address() + to_u64(progress.done), at, to, rest) {
