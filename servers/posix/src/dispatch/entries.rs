@@ -95,6 +95,7 @@ macro_rules! define_entries {
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
+                            Ok(Flow::Woke(value)) if server.attention == Attention::Quiet => woke(posix, value),
                             // A program's own signal, and its return from the handler.
                             Ok(Flow::Done(value)) if Errno::restart(value).is_none() => signals(value),
                             Ok(Flow::Replaced) => Answer { value: 0, next: Answer::REPLACED },
@@ -249,6 +250,15 @@ impl Outcome {
     }
 }
 
+/// A call's end that made others ready.
+#[inline(never)]
+extern "C" fn woke<H: Host>(posix: &mut Posix<H>, value: u64) -> Answer {
+    if let Some(server) = posix.server() {
+        server.arm_tick();
+    }
+    Answer::now(value)
+}
+
 /// A call's end at which a signal may be due: out of the way of all others.
 #[cold]
 #[inline(never)]
@@ -295,12 +305,7 @@ fn leave<H: Host>(
             Answer { value: 0, next: if still { Answer::SWITCH } else { Answer::FORGET } }
         }
         Flow::Done(value) => Answer::now(value),
-        Flow::Woke(value) => {
-            if let Some(server) = posix.server() {
-                server.arm();
-            }
-            Answer::now(value)
-        }
+        Flow::Woke(value) => woke(posix, value),
         Flow::Wait => match posix.begin(number, arguments) {
             Some(value) => Answer::now(value),
             None => Answer { value: 0, next: Answer::SWITCH },

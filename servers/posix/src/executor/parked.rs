@@ -67,6 +67,7 @@ impl<H: Host> Server<H> {
     ///
     /// # Errors
     /// None for an acting thread.
+    #[inline]
     pub(crate) fn park_for_signal(&mut self, number: u64, arguments: Arguments) -> Result<Flow, Errno> {
         let thread = self.current()?.thread;
         if self.deliverable(thread) != 0 {
@@ -75,6 +76,7 @@ impl<H: Host> Server<H> {
         self.park(Parked::Signal, number, arguments)
     }
 
+    #[inline]
     fn park(&mut self, parked: Parked, number: u64, arguments: Arguments) -> Result<Flow, Errno> {
         let record = self.thread_mut()?;
         record.call = Some(Call { number, arguments, done: false, result: 0, cancelled: false });

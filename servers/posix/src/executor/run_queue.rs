@@ -63,6 +63,7 @@ impl RunQueue {
     }
 
     /// Notes that a thread is in; says whether it was not.
+    #[inline]
     fn mark(&mut self, thread: ThreadId) -> bool {
         let (word, bit) = (index(thread.number() / 64), 1 << (thread.number() % 64));
         if self.queued.len() <= word {

@@ -146,7 +146,7 @@ impl<H: Host> Posix<H> {
             && let Some(next) = server.resume(result)
         {
             if !server.ready.is_empty() {
-                server.arm();
+                server.arm_tick();
             }
             return next;
         }
@@ -324,6 +324,14 @@ impl<H: Host> Server<H> {
         }
     }
 
+    /// Sees to it that the acting thread's slice ends, others having become ready.
+    #[inline]
+    pub fn arm_tick(&mut self) {
+        if !self.has_tick() {
+            self.arm();
+        }
+    }
+
     /// How the acting thread is entered, if it waits for nothing and is not stopped, with the alarms that it needs.
     fn entry(&mut self) -> Option<Next> {
         if let Some((next, processor_left)) = self.resume_plainly() {
@@ -384,6 +392,7 @@ impl<H: Host> Server<H> {
 
     /// Ends the waits of a thread's call if a signal is there that does something to it; what does nothing to it is
     /// forgotten.
+    #[inline]
     pub(crate) fn end_waits(&mut self, thread: ThreadId) {
         let Some(record) = self.threads.get_mut(thread) else { return };
         let Some(owner) = self.processes.get(record.process) else { return };

@@ -19,11 +19,10 @@ type Sent = Option<(Signal, Info)>;
 
 /// kill(2).
 pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
-    let current = server.current()?;
-    let process = server.processes.get(current.process).ok_or(Errno::ESRCH)?;
-    let (pid, own, group) = (low_i32(arguments.word(0)), process.pid, process.group);
-    if u32::try_from(pid) == Ok(own.0)
-        && let Some(signal) = Signal::new(u64::from(low_u32(arguments.word(1))))
+    let [pid, number, ..] = arguments.words();
+    let process = server.process()?;
+    if u32::try_from(low_i32(pid)) == Ok(process.pid.0)
+        && let Some(signal) = Signal::new(u64::from(low_u32(number)))
         && signal.bit() & (STOPS | Signal::SIGCONT.bit()) == 0
         && process.signals.actions.get(signal).ignores(signal)
         && server.first_thread_holds(process) & signal.bit() == 0
@@ -31,18 +30,7 @@ pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flo
         // It comes to nothing.
         return Ok(Flow::Done(0));
     }
-    if pid > 0 && server.kill_handled(Pid(pid.unsigned_abs()), arguments.word(1)).is_some() {
-        return finish(server, Ok(()));
-    }
-    let what = server.callers_signal(arguments.word(1), code::SI_USER);
-    let done = match pid {
-        i32::MIN => Err(Errno::ESRCH),
-        -1 => server.kill_all(own, what?),
-        0 => server.kill_group(group, what),
-        pid if pid < 0 => server.kill_group(Pid(pid.unsigned_abs()), what),
-        pid => server.kill_one(Pid(pid.unsigned_abs()), what),
-    };
-    finish(server, done)
+    server.kill_any(low_i32(pid), number)
 }
 
 /// tkill(2).
@@ -126,6 +114,25 @@ const fn is_forged(given: &Given) -> bool {
 }
 
 impl<H: Host> Server<H> {
+    /// kill, whomever it is for.
+    #[inline(never)]
+    fn kill_any(&mut self, pid: i32, number: u64) -> Result<Flow, Errno> {
+        if pid > 0 && self.kill_handled(Pid(pid.unsigned_abs()), number).is_some() {
+            return finish(self, Ok(()));
+        }
+        let process = self.process()?;
+        let (own, group) = (process.pid, process.group);
+        let what = self.callers_signal(number, code::SI_USER);
+        let done = match pid {
+            i32::MIN => Err(Errno::ESRCH),
+            -1 => self.kill_all(own, what?),
+            0 => self.kill_group(group, what),
+            pid if pid < 0 => self.kill_group(Pid(pid.unsigned_abs()), what),
+            pid => self.kill_one(Pid(pid.unsigned_abs()), what),
+        };
+        finish(self, done)
+    }
+
     /// Sends a process of the same user, perhaps the caller itself, a signal for which it has a handler; `None` for
     /// everything else, of which nothing was done.
     #[inline]

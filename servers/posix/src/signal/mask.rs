@@ -91,6 +91,7 @@ pub fn rt_sigpending<H: Host>(server: &mut Server<H>, arguments: Arguments) -> R
 }
 
 /// rt_sigsuspend(2).
+#[inline(always)] // One function with its entry: registers are saved once.
 pub fn rt_sigsuspend<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let [mask, bytes, ..] = arguments.words();
     if bytes != SET_BYTES {
@@ -117,6 +118,7 @@ impl<H: Host> Server<H> {
     ///
     /// # Errors
     /// None for an acting thread.
+    #[inline]
     pub fn borrow_mask(&mut self, mask: u64) -> Result<(), Errno> {
         let Current { thread, process, .. } = self.current()?;
         let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;

@@ -244,7 +244,7 @@ enum Hears {
 }
 
 /// Keeps a signal that has a handler, for a process of one thread; `None` for everything else.
-#[inline]
+#[inline(always)] // As `send_to_handler`.
 fn keep(
     record: &mut Thread,
     owner: &mut Process,

@@ -1,6 +1,7 @@
 //! Signals.
 
 mod delivery;
+mod direct;
 mod forged;
 mod frames;
 mod model;
@@ -13,6 +14,7 @@ use crate::testing::driver::{Driver, SCRATCH};
 
 pub(super) const KILL: u64 = 129;
 pub(super) const TKILL: u64 = 130;
+pub(super) const TGKILL: u64 = 131;
 pub(super) const SIGSUSPEND: u64 = 133;
 pub(super) const SIGACTION: u64 = 134;
 pub(super) const SIGPROCMASK: u64 = 135;
