@@ -4,6 +4,8 @@ use super::CWD;
 use crate::Errno;
 use crate::process::schedule::Next;
 use crate::testing::driver::{Driver, SCRATCH};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 const NONBLOCK: u64 = 0o4000;
 const PAGE: u64 = 16384;
@@ -125,4 +127,71 @@ fn a_fifo_waits_for_its_other_end() {
     assert_eq!(write, Some(3), "the reader gets its number when it goes on");
     assert_eq!(driver.call(124, [0; 6]), None);
     assert_eq!(driver.a0(), 4);
+}
+
+/// What is done to both pipes: one by read and write, the other by readv and writev of one piece, which know no short
+/// way.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Up to the page's end and beyond it, so that some fault.
+    Write {
+        bytes: u64,
+        to_end: bool,
+    },
+    Read {
+        bytes: u64,
+        to_end: bool,
+    },
+    /// The pipe's writer makes packets from now on, or not.
+    Packets(bool),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let bytes = prop_oneof![0..40_u64, Just(PAGE - 1), Just(PAGE), Just(PAGE + 1), 0..3 * PAGE];
+    let place = prop_oneof![9 => Just(false), 1 => Just(true)];
+    prop_oneof![
+        9 => (bytes.clone(), place.clone()).prop_map(|(bytes, to_end)| Step::Write { bytes, to_end }),
+        9 => (bytes, place).prop_map(|(bytes, to_end)| Step::Read { bytes, to_end }),
+        1 => any::<bool>().prop_map(Step::Packets),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_short_way_does_what_the_general_one_does(steps in prop::collection::vec(step(), 1..60)) {
+        const END: u64 = SCRATCH + 0x1_0000;
+        const PIECE: u64 = SCRATCH + 0xd000;
+        let mut driver = Driver::with_scratch();
+        let pattern: std::vec::Vec<u8> = (0..0xc000_u32).map(|at| (at * 7 + at / 251).to_le_bytes()[0]).collect();
+        let (read, write) = pipe(&mut driver, NONBLOCK);
+        let (read_general, write_general) = pipe(&mut driver, NONBLOCK);
+        for step in steps {
+            let (number, ends, bytes, to_end) = match step {
+                Step::Write { bytes, to_end } => (64, [write, write_general], bytes, to_end),
+                Step::Read { bytes, to_end } => (63, [read, read_general], bytes, to_end),
+                Step::Packets(on) => {
+                    let flags = NONBLOCK | if on { 0o4_0000 } else { 0 };
+                    for fd in [write, write_general] {
+                        driver.call(25, [fd, 4, flags, 0, 0, 0]).unwrap();
+                    }
+                    continue;
+                }
+            };
+            let address = if to_end { END - 8 } else { SCRATCH };
+            driver.poke(SCRATCH, &pattern);
+            let short = driver.result(number, [ends[0], address, bytes, 0, 0, 0]);
+            let after = (driver.peek(SCRATCH, 0xc000), driver.peek(END - 8, 8));
+            driver.poke(SCRATCH, &pattern);
+            for (at, word) in [(0, address), (8, bytes)] {
+                driver.poke(PIECE + at, &word.to_le_bytes());
+            }
+            let general = driver.result(number + 2, [ends[1], PIECE, 1, 0, 0, 0]);
+            prop_assert_eq!(short, general, "{:?}", step);
+            prop_assert!(after == (driver.peek(SCRATCH, 0xc000), driver.peek(END - 8, 8)), "{:?}", step);
+            prop_assert_eq!(poll(&mut driver, read, 1), poll(&mut driver, read_general, 1));
+            prop_assert_eq!(poll(&mut driver, write, 4), poll(&mut driver, write_general, 4));
+        }
+    }
 }
