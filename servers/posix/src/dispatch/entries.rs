@@ -53,11 +53,16 @@ impl Answer {
 
 /// What handlers return, made into one.
 pub trait IntoFlow {
+    /// Whether it is a result or an error at once, which no signal makes another one: never one of
+    /// [`Errno::is_restart`].
+    const PLAIN: bool;
     /// Result or error, and what becomes of the thread.
     fn into_flow(self) -> Result<Flow, Errno>;
 }
 
 impl IntoFlow for Result<Flow, Errno> {
+    const PLAIN: bool = false;
+
     #[inline]
     fn into_flow(self) -> Self {
         self
@@ -65,10 +70,17 @@ impl IntoFlow for Result<Flow, Errno> {
 }
 
 impl IntoFlow for Result<u64, Errno> {
+    const PLAIN: bool = true;
+
     #[inline]
     fn into_flow(self) -> Result<Flow, Errno> {
         self.map(Flow::Done)
     }
+}
+
+#[inline]
+const fn is_plain<T: IntoFlow>(_: &T) -> bool {
+    T::PLAIN
 }
 
 /// The arrays for one machine.
@@ -87,17 +99,19 @@ macro_rules! define_entries {
                     {
                         let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
                         let Some(server) = posix.server() else { return no_server() };
-                        let flow = if const { super::remembers($number) } && is_low(server) {
-                            Err(Errno::ENOMEM)
+                        let (plain, flow) = if const { super::remembers($number) } && is_low(server) {
+                            (true, Err(Errno::ENOMEM))
                         } else {
-                            $handler(server, arguments).into_flow()
+                            let done = $handler(server, arguments);
+                            (is_plain(&done), done.into_flow())
                         };
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
                             Ok(Flow::Woke(value)) if server.attention == Attention::Quiet => woke(posix, value),
                             // A program's own signal, and its return from the handler.
-                            Ok(Flow::Done(value)) if Errno::restart(value).is_none() => signals(value),
+                            Ok(Flow::Done(value)) if plain || Errno::restart(value).is_none() => signals(value),
+                            Err(error) if plain => signals(error.to_result()),
                             Ok(Flow::Replaced) => Answer { value: 0, next: Answer::REPLACED },
                             Ok(Flow::Parked) => Answer { value: 0, next: Answer::SWITCH },
                             Ok(Flow::Enter(flags)) => Answer { value: flags, next: Answer::ENTER },

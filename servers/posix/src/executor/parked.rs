@@ -12,7 +12,7 @@ use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::file::descriptor::OpenId;
 use crate::host::Host;
-use crate::process::ThreadId;
+use crate::process::{Signal, ThreadId};
 use crate::server::Server;
 use crate::signal::Attention;
 
@@ -121,9 +121,24 @@ impl<H: Host> Server<H> {
     }
 
     /// Whether a signal ends the call.
+    #[inline]
     fn is_cancelled(&mut self, thread: ThreadId) -> bool {
+        if self.hears_one(thread) {
+            return true;
+        }
         self.end_waits(thread);
         self.threads.get(thread).and_then(|record| record.call.as_ref()).is_some_and(|call| call.cancelled)
+    }
+
+    /// Whether one signal alone is there for a thread, which has a handler: the usual one.
+    #[inline]
+    fn hears_one(&self, thread: ThreadId) -> bool {
+        let Some(record) = self.threads.get(thread) else { return false };
+        let Some(owner) = self.processes.get(record.process) else { return false };
+        let open = (record.signals.pending.set() | owner.signals.pending.set()) & !record.mask;
+        open & open.wrapping_sub(1) == 0
+            && record.vforked.is_none()
+            && Signal::lowest(open).is_some_and(|signal| !owner.signals.actions.get(signal).ignores(signal))
     }
 
     /// Somebody else was faster: the thread goes to the end of the queue.

@@ -66,13 +66,20 @@ impl RunQueue {
     #[inline]
     fn mark(&mut self, thread: ThreadId) -> bool {
         let (word, bit) = (index(thread.number() / 64), 1 << (thread.number() % 64));
-        if self.queued.len() <= word {
-            self.queued.resize(word + 1, 0);
-        }
-        let Some(word) = self.queued.get_mut(word) else { return false };
+        let Some(word) = self.queued.get_mut(word) else { return self.mark_first(word, bit) };
         let new = *word & bit == 0;
         *word |= bit;
         new
+    }
+
+    /// The same for the first thread of its word.
+    #[cold]
+    fn mark_first(&mut self, word: usize, bit: u64) -> bool {
+        self.queued.resize(word + 1, 0);
+        if let Some(word) = self.queued.get_mut(word) {
+            *word |= bit;
+        }
+        true
     }
 
     /// Notes that a thread is out; says whether it was in.

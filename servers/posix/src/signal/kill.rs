@@ -86,7 +86,7 @@ pub fn rt_tgsigqueueinfo<H: Host>(server: &mut Server<H>, arguments: Arguments) 
 
 fn finish<H: Host>(server: &Server<H>, done: Result<(), Errno>) -> Result<Flow, Errno> {
     // What is due to the caller itself its call's end sees to.
-    done.map(|()| if server.ready.is_empty() { Flow::Done(0) } else { Flow::Woke(0) })
+    done.map(|()| if server.ready.is_empty() || server.has_tick() { Flow::Done(0) } else { Flow::Woke(0) })
 }
 
 /// What a program made up for a signal.
