@@ -103,7 +103,9 @@ macro_rules! define_entries {
                             (true, Err(Errno::ENOMEM))
                         } else {
                             let done = $handler(server, arguments);
-                            (is_plain(&done), done.into_flow())
+                            // What has no async fn neither waits nor begins anew.
+                            let waits = false $(|| !stringify!($wait).is_empty())?;
+                            (!waits || is_plain(&done), done.into_flow())
                         };
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
@@ -117,7 +119,12 @@ macro_rules! define_entries {
                             Ok(Flow::Enter(flags)) => Answer { value: flags, next: Answer::ENTER },
                             other => {
                                 let (outcome, value) = Outcome::of(other);
-                                leave_by_registers(a0, a1, a2, a3, a4, a5, posix, outcome.with($number), value)
+                                let outcome = outcome.with($number);
+                                if plain {
+                                    // Nobody looks at the arguments any more.
+                                    return leave_by_registers(0, 0, 0, 0, 0, 0, posix, outcome, value);
+                                }
+                                leave_by_registers(a0, a1, a2, a3, a4, a5, posix, outcome, value)
                             }
                         }
                     }

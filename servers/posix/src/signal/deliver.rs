@@ -223,9 +223,9 @@ impl<H: Host> Server<H> {
         {
             return None;
         }
-        let info = Info::user(signal, code::SI_TKILL, pid, owner.credentials.user.real);
+        let user = owner.credentials.user.real;
         if record.mask & signal.bit() != 0 {
-            record.signals.pending.push(signal, info);
+            record.signals.pending.push(signal, Info::user(signal, code::SI_TKILL, pid, user));
             self.tell_readers();
             return Some(if self.ready.is_empty() { Flow::Done(0) } else { Flow::Woke(0) });
         }
@@ -234,6 +234,7 @@ impl<H: Host> Server<H> {
         }
         let shared = self.spaces.get_mut(space)?;
         let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+        let info = Info::user(signal, code::SI_TKILL, pid, user);
         view.host.finish_call(record.context, 0);
         record.exit = Exit::Full;
         if view.handle(record, signal, &info, &action).is_err() {

@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 type Sent = Option<(Signal, Info)>;
 
 /// kill(2).
+#[inline(always)] // One function with its entry: registers are saved once.
 pub fn kill<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let [pid, number, ..] = arguments.words();
     let process = server.process()?;
