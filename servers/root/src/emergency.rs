@@ -24,8 +24,15 @@ const THR: usize = 0;
 /// Line status register, and its bit for an empty transmitter.
 const LSR: usize = 5;
 const HOLDING_EMPTY: u8 = 0x20;
+/// The bit that says that the last byte is out, too.
+const ALL_EMPTY: u8 = 0x40;
 /// Looks at a transmitter that stays full before its byte is given up (CASES 49).
 const LOOKS: u32 = 1_000_000;
+/// How long a line may take to get its last bytes out: 8 s of a counter of 100 MHz. They stay in the device for as long
+/// as whoever listens outside is not scheduled; an emulator that ends then loses them.
+const LAST_BYTES_TICKS: u64 = 800_000_000;
+/// Every line.
+const LINES: [SerialLine; 4] = [SerialLine::Log, SerialLine::Output, SerialLine::Errors, SerialLine::Control];
 /// The status of a system that root itself had to end.
 pub(crate) const FAILED: u8 = 101;
 
@@ -67,8 +74,17 @@ pub(crate) fn panicked(what: fmt::Arguments<'_>) -> ! {
     halt()
 }
 
+/// Waits until every byte has left the machine, or has had its time.
+fn drain() {
+    let end = runtime::trap::counter().saturating_add(LAST_BYTES_TICKS);
+    for registers in LINES.into_iter().filter_map(|line| Direct::open(line).0) {
+        while registers.read(LSR) & ALL_EMPTY == 0 && runtime::trap::counter() < end {}
+    }
+}
+
 /// Powers the machine off.
 pub(crate) fn halt() -> ! {
+    drain();
     loop {
         // A kernel without Debug stays here, and the tool ends the machine after the exit record.
         let _ = DEBUG.halt();

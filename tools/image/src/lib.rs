@@ -28,6 +28,8 @@ use abi::boot_archive::EntryKind;
 use loader::Program;
 use miette::Report;
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The archive's entry with the compiled description.
@@ -133,7 +135,7 @@ fn build_from(request: &BuildRequest, source: &Source) -> Result<Built, Mistake>
     let load = request.load_address;
     let Placed { file, mem_size, note } = kernel.place(archive, load);
     fit::check(&system, load, mem_size)?;
-    fs::write(&request.output, file).map_err(|error| cannot("write the image", &request.output, &error))?;
+    replace(&request.output, &file).map_err(|error| cannot("write the image", &request.output, &error))?;
     Ok(Built {
         path: request.output.clone(),
         system: system.name.value,
@@ -143,6 +145,21 @@ fn build_from(request: &BuildRequest, source: &Source) -> Result<Built, Mistake>
         programs: system.programs.len(),
         notes: note.into_iter().collect(),
     })
+}
+
+/// Puts a file where another one may be that somebody reads just now: they see the one or the other, never a part.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // Through a link to the file itself; a device or a pipe is written, not replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if path.exists() && !path.is_file() {
+        return fs::write(path, bytes);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    let readable = fs::Permissions::from_mode(0o644);
+    file.as_file().set_permissions(readable)?;
+    file.persist(path).map(|_| ()).map_err(|error| error.error)
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Mistake {

@@ -119,7 +119,7 @@ extern "C" fn report_exception() -> ! {
     }
     print_backtrace(&image, address(stack_pointer));
     print_kernel_state();
-    power_off()
+    end()
 }
 
 #[panic_handler]
@@ -135,6 +135,13 @@ fn panic(information: &PanicInfo<'_>) -> ! {
     unsafe { asm!("move {}, $sp", out(reg) stack_pointer, options(nomem, nostack)) };
     print_backtrace(&image(), stack_pointer);
     print_kernel_state();
+    end()
+}
+
+/// Switches off once the report is out.
+fn end() -> ! {
+    SerialLine::log().flush();
+    SerialLine::control().flush();
     power_off()
 }
 
@@ -142,7 +149,7 @@ fn panic(information: &PanicInfo<'_>) -> ! {
 fn begin() {
     if REPORTING.swap(true, Ordering::Relaxed) {
         log_line!("PANIC: while reporting another");
-        power_off();
+        end();
     }
     // A new line first: a server may have been in the middle of a record.
     let record = Record::Panic { place: Text::new("kernel") };

@@ -42,6 +42,17 @@ impl SerialLine {
         }
         data.write(byte);
     }
+
+    /// Waits until the last byte is out, or has had its time: a machine that is switched off before loses it.
+    pub fn flush(self) {
+        // SAFETY: as in `put_byte`.
+        let status = unsafe { DeviceRegister::<u8>::new(self.physical + LINE_STATUS) };
+        for _ in 0..PATIENCE {
+            if status.read() & ALL_EMPTY != 0 {
+                break;
+            }
+        }
+    }
 }
 
 impl fmt::Write for SerialLine {
@@ -62,6 +73,9 @@ const LINE_STATUS: u64 = 5;
 
 /// Line status: transmitter holding register empty.
 const TRANSMITTER_EMPTY: u8 = 1 << 5;
+
+/// Line status: holding register and shift register empty.
+const ALL_EMPTY: u8 = 1 << 6;
 
 /// Polls before a byte is sent all the same: a line that never becomes ready must not stop the kernel.
 const PATIENCE: u32 = 1_000_000;
