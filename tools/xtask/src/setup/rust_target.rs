@@ -63,11 +63,14 @@ fn compiler_version(shell: &Shell) -> Result<Version> {
 fn works(shell: &Shell, workspace: &Workspace) -> Result<bool> {
     let folder = workspace.setup_folder();
     std::fs::create_dir_all(&folder).map_err(|error| miette!("cannot make {}: {error}", folder.display()))?;
-    let source = folder.join("probe.rs");
+    // Of its own, so that commands side by side do not take each other's for broken.
+    let own = tempfile::tempdir_in(&folder);
+    let own = own.map_err(|error| miette!("cannot make a folder in {}: {error}", folder.display()))?;
+    let source = own.path().join("probe.rs");
     std::fs::write(&source, PROBE).map_err(|error| miette!("cannot write {}: {error}", source.display()))?;
     let mut command = shell.command("rustc");
     command.args(["--target", GUEST_TARGET, "--crate-type", "rlib", "--emit", "metadata", "--out-dir"]);
-    Ok(shell.output(command.arg(&folder).arg(&source))?.status.success())
+    Ok(shell.output(command.arg(own.path()).arg(&source))?.status.success())
 }
 
 fn add_with_rustup(shell: &Shell) -> Result<()> {
