@@ -12,7 +12,7 @@ use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::file::descriptor::OpenId;
 use crate::host::Host;
-use crate::process::{Signal, ThreadId};
+use crate::process::{Signal, Thread, ThreadId};
 use crate::server::Server;
 use crate::signal::Attention;
 
@@ -34,6 +34,15 @@ pub(crate) enum Retried {
     Waits,
     /// Its call is done.
     Done,
+}
+
+impl Thread {
+    /// Notes what its call, which has done nothing yet, waits for.
+    #[inline]
+    pub(crate) const fn park(&mut self, parked: Parked, number: u64, arguments: Arguments) {
+        self.call = Some(Call { number, arguments, done: false, result: 0, cancelled: false });
+        self.parked = Some(parked);
+    }
 }
 
 impl<H: Host> Server<H> {
@@ -78,9 +87,7 @@ impl<H: Host> Server<H> {
 
     #[inline]
     fn park(&mut self, parked: Parked, number: u64, arguments: Arguments) -> Result<Flow, Errno> {
-        let record = self.thread_mut()?;
-        record.call = Some(Call { number, arguments, done: false, result: 0, cancelled: false });
-        record.parked = Some(parked);
+        self.thread_mut()?.park(parked, number, arguments);
         Ok(Flow::Parked)
     }
 

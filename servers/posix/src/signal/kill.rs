@@ -121,6 +121,11 @@ impl<H: Host> Server<H> {
         if pid > 0 && self.kill_handled(Pid(pid.unsigned_abs()), number).is_some() {
             return finish(self, Ok(()));
         }
+        self.kill_anyhow(pid, number)
+    }
+
+    #[inline(never)]
+    fn kill_anyhow(&mut self, pid: i32, number: u64) -> Result<Flow, Errno> {
         let process = self.process()?;
         let (own, group) = (process.pid, process.group);
         let what = self.callers_signal(number, code::SI_USER);

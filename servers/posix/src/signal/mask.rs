@@ -6,11 +6,14 @@ use super::number::NEVER;
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
+use crate::executor::parked::Parked;
 use crate::host::Host;
 use crate::number::{low_u32, to_usize};
 use crate::server::{Current, Server};
 use crate::user::{UserPtr, UserSlice};
 
+/// rt_sigsuspend's number.
+const SIGSUSPEND: u64 = 133;
 const BLOCK: u32 = 0;
 const UNBLOCK: u32 = 1;
 const SET: u32 = 2;
@@ -98,8 +101,19 @@ pub fn rt_sigsuspend<H: Host>(server: &mut Server<H>, arguments: Arguments) -> R
         return Err(Errno::EINVAL);
     }
     let mask = server.read_word(UserPtr::new(mask)?)?;
-    server.borrow_mask(mask)?;
-    server.park_for_signal(133, arguments)
+    let Current { thread, process, .. } = server.current()?;
+    let record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+    let common = server.processes.get(process).map_or(0, |owner| owner.signals.pending.set());
+    let mask = mask & !NEVER;
+    if (record.signals.pending.set() | common) & !mask != 0 {
+        // It is over before it begins, or something is to be forgotten first.
+        server.borrow_mask(mask)?;
+        return server.park_for_signal(SIGSUSPEND, arguments);
+    }
+    let before = core::mem::replace(&mut record.mask, mask);
+    record.signals.saved_mask.get_or_insert(before);
+    record.park(Parked::Signal, SIGSUSPEND, arguments);
+    Ok(Flow::Parked)
 }
 
 /// rt_sigsuspend(2): until a handler has run.

@@ -188,7 +188,7 @@ extern "C" fn refused(information: u64) -> ! {
 }
 
 /// Does what the library says until there is a program to enter.
-#[inline]
+#[inline(always)] // It is where everything leads to.
 fn go_on(ground: &mut Ground, turn: Turn) -> Next {
     match turn {
         Turn::Enter(context, exit) => state_of(ground).host.entering(context, exit),
