@@ -34,6 +34,8 @@ pub(crate) enum Retried {
     Waits,
     /// Its call is done.
     Done,
+    /// Its call is done because a signal is there.
+    Signal,
 }
 
 impl Thread {
@@ -124,7 +126,7 @@ impl<H: Host> Server<H> {
             call.result = result.unwrap_or_else(Errno::to_result);
             record.parked = None;
         }
-        Retried::Done
+        if parked == Parked::Signal { Retried::Signal } else { Retried::Done }
     }
 
     /// Whether a signal ends the call.

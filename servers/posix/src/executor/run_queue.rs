@@ -32,7 +32,7 @@ impl RunQueue {
     }
 
     /// Puts a thread at the end.
-    #[inline]
+    #[inline(always)] // As much as the call of it.
     pub fn push(&mut self, thread: ThreadId) {
         if self.mark(thread) {
             self.ready.push_back(thread);

@@ -184,6 +184,12 @@ impl<H: Host> Posix<H> {
                     }
                     Retried::Waits => continue,
                     Retried::Done => {}
+                    Retried::Signal => {
+                        if let Some(next) = server.deliver_one(None) {
+                            server.arm();
+                            return next;
+                        }
+                    }
                 }
             }
             if let Some(next) = self.server().and_then(|server| server.entry()) {
