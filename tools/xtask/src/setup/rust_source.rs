@@ -27,6 +27,13 @@ pub(crate) fn build(shell: &Shell, workspace: &Workspace, host: &Host, version: 
     let built = compile(shell, &folder, &source)?;
     place(&built, &libraries_folder(shell)?)?;
     drop(progress);
+    // Cargo does not see that libraries were replaced, and takes what was built with others for fresh.
+    let built = workspace.target().join(GUEST_TARGET);
+    if built.exists() {
+        std::fs::remove_dir_all(&built)
+            .into_diagnostic()
+            .wrap_err_with(|| format!("cannot remove {}", built.display()))?;
+    }
     // The source is 500 MB that nobody needs again.
     std::fs::remove_dir_all(&folder).into_diagnostic()
 }
