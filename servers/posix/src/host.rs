@@ -4,7 +4,10 @@
 //! the linear map of the windows (C-44), rings to the console. On the developer's machine: [`crate::mock`].
 //! Nothing here interprets what a program gave: addresses come checked, by [`crate::user`].
 
+mod registers;
+
 use crate::address::{PAGE_BYTES, PageRange};
+use registers::register;
 use zerocopy::{FromZeros, IntoBytes};
 
 /// A lower VSpace, by its number at the host (C-45: made once, recycled).
@@ -84,57 +87,9 @@ pub struct CopyStop {
     pub done: usize,
 }
 
-/// The general registers and pc of a hosted thread, as its context holds them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Registers {
-    /// `$r0` to `$r31`; the first is not looked at.
-    pub general: [u64; 32],
-    /// Where it goes on.
-    pub pc: u64,
-}
-
-impl Registers {
-    /// All zero.
-    pub const ZERO: Self = Self { general: [0; 32], pc: 0 };
-}
-
 pub use abi::context::Width;
-
-/// How a signal handler begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandlerEntry {
-    /// Its first instruction.
-    pub pc: u64,
-    /// `$sp`.
-    pub stack: u64,
-    /// `$ra`: where it returns to.
-    pub returns: u64,
-    /// `$a0` to `$a2`.
-    pub arguments: [u64; 3],
-}
-
+pub use registers::{HandlerEntry, Registers};
 pub use runtime::host::signal::{FrameEnds, FrameParts};
-
-/// Registers by number.
-mod register {
-    pub(super) const RA: usize = 1;
-    pub(super) const SP: usize = 3;
-    pub(super) const A0: usize = 4;
-    /// What a system call destroys.
-    pub(super) const TEMPORARIES: core::ops::RangeInclusive<usize> = 12..=20;
-}
-
-impl Registers {
-    fn set(&mut self, number: usize, value: u64) {
-        if let Some(register) = self.general.get_mut(number) {
-            *register = value;
-        }
-    }
-
-    fn clear_temporaries(&mut self) {
-        register::TEMPORARIES.for_each(|number| self.set(number, 0));
-    }
-}
 
 /// What leaf handlers (C-23) answer without entering compiled code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
