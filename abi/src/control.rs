@@ -94,6 +94,8 @@ pub enum Record<'a> {
         errors: u64,
         /// Page frames that the server has free by now.
         frames: u64,
+        /// Processes, contexts, open files and other things that there are more, or fewer, than before it was started.
+        left: u64,
     },
 }
 
@@ -119,9 +121,9 @@ impl fmt::Display for Record<'_> {
             Self::Panic { place } => write!(f, "panic where={}", place.encoded()),
             Self::InputReady => f.write_str("input-ready"),
             Self::Strace { text } => write!(f, "strace text={}", text.encoded()),
-            Self::Program { number, status, output, errors, frames } => {
+            Self::Program { number, status, output, errors, frames, left } => {
                 write!(f, "program number={number} status={status} output={output} errors={errors}")?;
-                write!(f, " frames={frames}")
+                write!(f, " frames={frames} left={left}")
             }
         }
     }
@@ -177,6 +179,7 @@ impl<'a> Record<'a> {
                 output: pairs.number("output")?,
                 errors: pairs.number("errors")?,
                 frames: pairs.number("frames")?,
+                left: pairs.number("left")?,
             }),
             _ => Err(RecordError::UnknownKind),
         }

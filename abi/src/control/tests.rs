@@ -26,8 +26,8 @@ fn records_have_their_documented_form() {
     assert_eq!(line(Record::Panic { place: Text::new("kernel") }), "panic where=kernel");
     assert_eq!(line(Record::InputReady), "input-ready");
     assert_eq!(line(Record::Strace { text: Text::new("exit(0)") }), "strace text=exit(0)");
-    let program = Record::Program { number: 2, status: 139, output: 10, errors: 0, frames: 9 };
-    assert_eq!(line(program), "program number=2 status=139 output=10 errors=0 frames=9");
+    let program = Record::Program { number: 2, status: 139, output: 10, errors: 0, frames: 9, left: 1 };
+    assert_eq!(line(program), "program number=2 status=139 output=10 errors=0 frames=9 left=1");
     for record in [Record::InputReady, program] {
         assert_eq!(Record::parse(&line(record)), Ok(record));
     }

@@ -5,10 +5,12 @@
 //! `cargo xtask compare --record`.
 //!
 //! Reading order: [`manifest`] (which tests there are), [`build`] (the programs), [`recorded`] (what is
-//! right), [`on_linux`] and [`on_bixi`] (a run there), [`random_code`] (a campaign on Bixi). [`figures`] are what
+//! right), [`on_linux`] and [`on_bixi`] (a run there), [`campaign`] (one program again and
+//! again on Bixi), [`random_code`] (one that is made for that). [`figures`] are what
 //! operations cost, by `benchmarks/`.
 
 pub mod build;
+pub mod campaign;
 pub mod figures;
 pub mod manifest;
 pub mod on_bixi;

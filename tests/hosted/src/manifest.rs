@@ -132,6 +132,12 @@ impl Manifest {
         self.programs.iter().find(|program| program.name == name)
     }
 
+    /// Returns a test by its name.
+    #[must_use]
+    pub fn test(&self, name: &str) -> Option<&Test> {
+        self.tests.iter().find(|test| test.name == name)
+    }
+
     /// Returns the tests whose name or step is one of those given, or begins with one and a `-`; all if none is given.
     pub fn select<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a Test> {
         let is_meant = |test: &Test, name: &String| {

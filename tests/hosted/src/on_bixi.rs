@@ -29,6 +29,8 @@ pub struct OnBixi {
     pub emulator: EmulatorFault,
     /// Page frames that the server had free afterwards; 0 if the boot ended with the test.
     pub frames: u64,
+    /// Things that it left behind in the server: none of a program's may outlive it.
+    pub left: u64,
 }
 
 /// What an emulator did that no guest can do anything about.

@@ -144,10 +144,10 @@ pub(crate) fn differs(recorded: &Recorded, test: &Test, done: &OnBixi) -> Option
         Some(expected) => expected.differs(outcome.end.status(), &outcome.output, &outcome.errors),
         None => recorded.differs(&test.name, outcome),
     };
-    match (differs, &done.boot) {
-        (differs, Some(boot)) => Some(format!("{}{boot}\n", differs.unwrap_or_default())),
-        (differs, None) => differs,
-    }
+    let left = (done.left != 0).then(|| format!("it left {} things behind in the server\n", done.left));
+    let told: String =
+        [differs, left, done.boot.as_ref().map(|boot| format!("{boot}\n"))].into_iter().flatten().collect();
+    (!told.is_empty()).then_some(told)
 }
 
 fn record(

@@ -3,6 +3,8 @@
 //! A kind of test is a module here; each adds what it did to the [`Tally`].
 
 mod boots;
+mod campaigns;
+mod command;
 mod crash;
 mod echo;
 mod figures;
@@ -92,10 +94,12 @@ pub(crate) fn run(
     crash::run(shell, workspace, &programs, &selection, &mut tally);
     echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
     hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
-    session::run(&selection, &mut tally);
+    command::run(&selection, campaign, &mut tally);
+    session::run(&selection, campaign, &mut tally);
     killed::run(&selection, &mut tally);
     several::run(shell, workspace, host, &programs, &selection, &mut tally);
     random_code::run(shell, workspace, host, &programs, (&selection, campaign), &mut tally);
+    campaigns::run(shell, workspace, host, &programs, (&selection, campaign), &mut tally);
     boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
     figures::run(shell, workspace, host, &programs, &selection, &mut tally);
     if let (Some(text), true) = (selection.text(), tally.is_empty()) {

@@ -39,6 +39,16 @@ impl Timers {
         self.take(index(place));
     }
 
+    /// How many keys are in.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether no key is in.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
     /// The earliest time.
     pub fn first(&self) -> Option<u64> {
         self.heap.first().map(|entry| entry.due_ns)

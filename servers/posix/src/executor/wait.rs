@@ -67,6 +67,16 @@ impl WaitQueues {
         QueueId::new(self.add(None, Tag::default()))
     }
 
+    /// How many queues and waiters there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len() - self.unused.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Gives a queue back; its waiters are woken.
     pub fn destroy(&mut self, queue: QueueId, ready: &mut RunQueue) {
         while self.wake_where(queue, ready, |_| true) {}

@@ -5,6 +5,7 @@
 //! when nothing of the one before lives. [`crate::process::schedule`] calls [`run`], and says `Finished` when all is over;
 //! the machine then ends with [`Jobs::status`].
 
+pub mod holdings;
 pub mod run;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ use abi::job::{Line, MEMBER};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
+use holdings::Holdings;
 
 /// One program to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Jobs {
     started: u64,
     /// The first program's status.
     status: Option<u8>,
+    /// What there was before the group was started.
+    before: Option<Holdings>,
     /// Whether calls are to be told.
     pub traced: Traced,
     /// Rows and columns of the terminal that somebody sits at, if programs are to have one.

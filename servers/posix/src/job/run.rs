@@ -1,5 +1,6 @@
 //! Starting what is due, and taking in what has ended.
 
+use super::holdings::Holdings;
 use super::{Jobs, Program};
 use crate::Errno;
 use crate::file::place::Place;
@@ -49,6 +50,7 @@ impl<H: Host> Server<H> {
             let Some(group) = self.jobs.waiting.pop_front() else { return };
             // What one group of programs left there is not the next one's.
             self.empty_temporary();
+            self.jobs.before = Some(Holdings::of(self));
             for program in group {
                 self.start_program(program);
             }
@@ -60,8 +62,14 @@ impl<H: Host> Server<H> {
         let frames = self.memory.frames.free_count();
         let mut ended = core::mem::take(&mut self.jobs.ended);
         ended.sort_unstable();
+        let now = Holdings::of(self);
+        let before = self.jobs.before.take().unwrap_or(now);
+        let left = now.left_since(&before);
+        if left != 0 {
+            self.host.log(&alloc::format!("left behind by a program:{}", now.told_since(&before)));
+        }
         for (number, status) in ended {
-            self.host.record(&Record::Program { number, status, output, errors, frames });
+            self.host.record(&Record::Program { number, status, output, errors, frames, left });
         }
     }
 

@@ -31,6 +31,7 @@ struct Ended {
     output: usize,
     errors: usize,
     frames: u64,
+    left: u64,
 }
 
 /// Follows a boot, and gives a test up whose time is over.
@@ -80,8 +81,8 @@ impl Follower {
                 errors: part(&run.errors, errors, last.errors),
                 end: End::Exited(judged(group)),
             };
-            let (emulator, frames) = (EmulatorFault::None, last.frames);
-            results.push(OnBixi { outcome, boot: None, emulator, frames });
+            let (emulator, frames, left) = (EmulatorFault::None, last.frames, last.left);
+            results.push(OnBixi { outcome, boot: None, emulator, frames, left });
             (output, errors) = (last.output, last.errors);
         }
         if results.len() < self.plan.sizes.len() {
@@ -90,7 +91,7 @@ impl Follower {
             let (output, errors) = (left(&run.output, output).to_vec(), left(&run.errors, errors).to_vec());
             let outcome = Outcome { output, errors, end };
             let emulator = EmulatorFault::of(run);
-            results.push(OnBixi { outcome, boot: Some(boot), emulator, frames: 0 });
+            results.push(OnBixi { outcome, boot: Some(boot), emulator, frames: 0, left: 0 });
         }
         results
     }
@@ -124,9 +125,9 @@ impl Listener for Follower {
 
     fn record(&mut self, record: &Record<'_>) -> ControlFlow<()> {
         match *record {
-            Record::Program { status, output, errors, frames, .. } => {
+            Record::Program { status, output, errors, frames, left, .. } => {
                 let bytes = |count| usize::try_from(count).unwrap_or(usize::MAX);
-                self.ended.push(Ended { status, output: bytes(output), errors: bytes(errors), frames });
+                self.ended.push(Ended { status, output: bytes(output), errors: bytes(errors), frames, left });
                 self.wait_for_next();
             }
             Record::Exit { .. } => self.over = true,
@@ -149,7 +150,7 @@ mod tests {
         let mut follower = Follower::new(Plan { sizes: sizes.to_vec(), limits });
         for (number, (status, output, errors)) in ended.iter().enumerate() {
             let (number, output, errors) = (number as u64, *output as u64, *errors as u64);
-            let record = Record::Program { number, status: *status, output, errors, frames: 0 };
+            let record = Record::Program { number, status: *status, output, errors, frames: 0, left: 0 };
             assert!(follower.record(&record).is_continue());
         }
         follower
@@ -196,8 +197,8 @@ mod tests {
         assert_eq!(one_of_equal_parts(Vec::new(), 2), b"");
         assert_eq!(
             judged(&[
-                Ended { status: 0, output: 0, errors: 0, frames: 0 },
-                Ended { status: 9, output: 0, errors: 0, frames: 0 }
+                Ended { status: 0, output: 0, errors: 0, frames: 0, left: 0 },
+                Ended { status: 9, output: 0, errors: 0, frames: 0, left: 0 }
             ]),
             9
         );

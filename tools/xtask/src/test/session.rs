@@ -1,34 +1,14 @@
 //! Owns the check of `cargo xtask run` as a person uses it: a shell at a terminal, which is a pty here, with jobs that
-//! are stopped, go on in the background and in the foreground, and are interrupted; a window that grows; the status.
+//! are stopped, go on in the background and in the foreground, and are interrupted; a window that grows; a session
+//! that script(1) writes down; the status.
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+mod terminal;
 
-use machine::start_with_us;
-use miette::{IntoDiagnostic, Result, ensure, miette};
-use packages::shell::last_lines;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
+use miette::Result;
+use rustix::termios::Winsize;
 
-use super::{Selection, Tally};
-
-/// How long the machine has until the shell's first prompt, and the whole session.
-const BOOT: Duration = Duration::from_secs(300);
-/// How long an answer may take on a busy machine.
-const ANSWER: Duration = Duration::from_secs(120);
-/// A key that comes before the job is in the foreground is the shell's: it is typed again after so long.
-const AGAIN: Duration = Duration::from_secs(2);
-/// The shell's prompt.
-const PROMPT: &str = "/ # ";
-/// Lines of what was seen that a failure shows.
-const SHOWN: usize = 40;
+use super::{Campaign, Selection, Tally};
+use terminal::{BOOT, PROMPT, Session};
 
 const CTRL_C: &str = "\x03";
 const CTRL_Z: &str = "\x1a";
@@ -37,26 +17,47 @@ const CTRL_D: &str = "\x04";
 /// A session.
 type Story = fn() -> Result<()>;
 
-/// Runs the sessions.
-pub(crate) fn run(selection: &Selection, tally: &mut Tally) {
-    let sessions: [(&str, Story); 2] = [
-        ("session: a job is stopped, goes on, is interrupted, and exit 3 is the status", jobs),
-        ("session: the window's size, a pipe and Ctrl-D", window),
-    ];
-    for (name, story) in sessions.iter().filter(|(name, _)| selection.has(name)) {
+const STORIES: [(&str, Story); 4] = [
+    ("session: a job is stopped, goes on, is interrupted, and exit 3 is the status", jobs),
+    ("session: the same in bash-static", jobs_in_bash),
+    ("session: the window's size, a pipe and Ctrl-D", window),
+    ("session: script writes down what is done in it", script),
+];
+
+/// Runs the sessions; a full campaign has each of them ten times.
+pub(crate) fn run(selection: &Selection, campaign: Campaign, tally: &mut Tally) {
+    let times = match campaign {
+        Campaign::Short => 1,
+        Campaign::Full => 10,
+    };
+    for (name, story) in STORIES.iter().filter(|(name, _)| selection.has(name)) {
         tally.section(name);
-        tally.add(name, story());
+        for time in 1..=times {
+            let name = if times == 1 { (*name).to_owned() } else { format!("{name}, time {time}") };
+            tally.add(&name, story());
+        }
     }
 }
 
+const WINDOW: Winsize = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+
 fn jobs() -> Result<()> {
-    let mut session = Session::start(Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 })?;
+    jobs_in(Session::start(WINDOW, &[])?, "[1] sleep 100")
+}
+
+fn jobs_in_bash() -> Result<()> {
+    let prompt = format!("PS1={PROMPT}");
+    let words = ["--package", "bash-static", "--env", &prompt, "--", "bash-static", "--norc", "--noprofile"];
+    jobs_in(Session::start(WINDOW, &words)?, "[1]+ sleep 100 &")
+}
+
+fn jobs_in(mut session: Session, in_background: &str) -> Result<()> {
     session.wait_for(PROMPT, BOOT)?;
-    session.enter("sleep 100", "sleep 100")?;
+    session.begin("sleep 100")?;
     session.press(CTRL_Z, "Stopped")?;
-    session.enter("bg", "[1] sleep 100")?;
+    session.enter("bg", in_background)?;
     session.enter("jobs", "Running")?;
-    session.enter("fg", "sleep 100")?;
+    session.begin("fg")?;
     session.press(CTRL_C, PROMPT)?;
     session.enter("echo after $?", "after 130")?;
     session.send("exit 3\r")?;
@@ -64,158 +65,33 @@ fn jobs() -> Result<()> {
 }
 
 fn window() -> Result<()> {
-    let mut session = Session::start(Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 })?;
+    let mut session = Session::start(WINDOW, &[])?;
     session.wait_for(PROMPT, BOOT)?;
     session.enter("stty size", "24 80")?;
-    session.resize(Winsize { ws_row: 50, ws_col: 132, ws_xpixel: 0, ws_ypixel: 0 })?;
-    session.enter("stty size", "50 132")?;
+    session.resize(Winsize { ws_row: 50, ws_col: 132, ..WINDOW })?;
+    // When the shell hears of it is its own affair.
+    session.press("stty size\r", "50 132")?;
+    session.wait_for(PROMPT, BOOT)?;
     session.enter("tty", "/dev/console")?;
     session.enter("echo one two | wc -w", "2")?;
     session.send(CTRL_D)?;
     session.end(0)
 }
 
-/// A run of the command at a pty.
-struct Session {
-    process: Child,
-    master: File,
-    terminal: OwnedFd,
-    heard: Receiver<Vec<u8>>,
-    /// All that was seen.
-    seen: Vec<u8>,
-    /// How much of it was waited for.
-    past: usize,
-}
-
-impl Session {
-    fn start(window: Winsize) -> Result<Self> {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).into_diagnostic()?;
-        grantpt(&master).into_diagnostic()?;
-        unlockpt(&master).into_diagnostic()?;
-        let name = ptsname(&master, Vec::new()).into_diagnostic()?;
-        let terminal =
-            open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).into_diagnostic()?;
-        tcsetwinsize(&terminal, window).into_diagnostic()?;
-        let stream = || terminal.try_clone().map(Stdio::from).into_diagnostic();
-        let mut command = Command::new(std::env::current_exe().into_diagnostic()?);
-        command.arg("run").args(["--timeout", &BOOT.as_secs().to_string()]);
-        command.stdin(stream()?).stdout(stream()?).stderr(stream()?).process_group(0);
-        let process = start_with_us(&mut command).into_diagnostic()?;
-        let master = File::from(master);
-        let mut reader = master.try_clone().into_diagnostic()?;
-        let (sender, heard) = channel();
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            // An error is the terminal's end.
-            while let Ok(length) = reader.read(&mut buffer)
-                && length != 0
-            {
-                if sender.send(buffer.get(..length).unwrap_or_default().to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Self { process, master, terminal, heard, seen: Vec::new(), past: 0 })
-    }
-
-    fn send(&mut self, keys: &str) -> Result<()> {
-        self.master.write_all(keys.as_bytes()).into_diagnostic()
-    }
-
-    /// Enters a line; waits for its echo, for an answer behind it, and for the next prompt if the answer has none.
-    fn enter(&mut self, line: &str, answer: &str) -> Result<()> {
-        self.send(line)?;
-        self.wait_for(line, ANSWER)?;
-        if answer == line {
-            return self.send("\r");
-        }
-        self.send("\r")?;
-        self.wait_for(answer, ANSWER)?;
-        if line == "fg" { Ok(()) } else { self.wait_for(PROMPT, ANSWER) }
-    }
-
-    /// Presses a key until it is answered.
-    fn press(&mut self, key: &str, answer: &str) -> Result<()> {
-        let started = Instant::now();
-        loop {
-            self.send(key)?;
-            match self.wait_for(answer, AGAIN) {
-                Err(error) if started.elapsed() > ANSWER => return Err(error),
-                Err(_) => {}
-                Ok(()) => return Ok(()),
-            }
-        }
-    }
-
-    fn resize(&mut self, window: Winsize) -> Result<()> {
-        tcsetwinsize(&self.terminal, window).into_diagnostic()?;
-        // The command has this terminal, but not as its controlling one: nobody else tells it.
-        let pid = self.pid().ok_or_else(|| miette!("the command has no number"))?;
-        kill_process(pid, Signal::WINCH).into_diagnostic()
-    }
-
-    fn pid(&self) -> Option<Pid> {
-        i32::try_from(self.process.id()).ok().and_then(Pid::from_raw)
-    }
-
-    /// Waits for a text behind all that was waited for.
-    fn wait_for(&mut self, text: &str, most: Duration) -> Result<()> {
-        let deadline = Instant::now() + most;
-        loop {
-            let new = self.seen.get(self.past..).unwrap_or_default();
-            if let Some(place) = new.windows(text.len()).position(|window| window == text.as_bytes()) {
-                self.past += place + text.len();
-                return Ok(());
-            }
-            match self.heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(bytes) => self.seen.extend(bytes),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    return Err(miette!(
-                        "{text:?} was not seen within {} s\n{}",
-                        most.as_secs(),
-                        self.shown()
-                    ));
-                }
-            }
-        }
-    }
-
-    /// The command ends with a status, and gives the terminal back as it was.
-    fn end(mut self, status: i32) -> Result<()> {
-        let ended = self.wait_for_end()?;
-        ensure!(
-            ended.code() == Some(status),
-            "the command ended with {ended}, not with {status}\n{}",
-            self.shown()
-        );
-        let now = tcgetattr(self.terminal.as_fd()).into_diagnostic()?;
-        let usual = rustix::termios::LocalModes::ICANON | rustix::termios::LocalModes::ECHO;
-        ensure!(now.local_modes.contains(usual), "the terminal was left raw");
-        Ok(())
-    }
-
-    fn wait_for_end(&mut self) -> Result<ExitStatus> {
-        let deadline = Instant::now() + ANSWER;
-        while Instant::now() < deadline {
-            if let Some(status) = self.process.try_wait().into_diagnostic()? {
-                return Ok(status);
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Err(miette!("the command did not end\n{}", self.shown()))
-    }
-
-    fn shown(&self) -> String {
-        last_lines(&String::from_utf8_lossy(&self.seen), SHOWN)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // The emulator is in the command's group. All of it fails only for processes that are gone already.
-        if let Some(group) = self.pid() {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.process.wait();
-    }
+/// The shell within sits at a pty of script's, which has the outer window's size.
+fn script() -> Result<()> {
+    let mut session = Session::start(WINDOW, &["--package", "bsdutils"])?;
+    session.wait_for(PROMPT, BOOT)?;
+    session.enter("script -q /tmp/written", "built-in shell")?;
+    session.enter("tty", "/dev/pts/0")?;
+    session.enter("stty size", "24 80")?;
+    session.begin("sleep 100")?;
+    session.press(CTRL_C, PROMPT)?;
+    session.enter("echo with\"\"in $?", "within 130")?;
+    session.begin("exit")?;
+    session.wait_for(PROMPT, BOOT)?;
+    session.enter("tty", "/dev/console")?;
+    session.enter("grep -c 'within 130' /tmp/written", "1")?;
+    session.send("exit 5\r")?;
+    session.end(5)
 }
