@@ -12,6 +12,9 @@ use super::{EmulatorFault, OnBixi};
 /// How long Bixi may take to boot before a boot's first test.
 const BOOT: Duration = Duration::from_secs(30);
 
+/// How long it may take to power off after a boot's last test. What that has written may still be on its way.
+const END: Duration = Duration::from_secs(30);
+
 /// How many lines of the log are shown of a boot that ended early.
 const LOG_LINES: usize = 30;
 
@@ -52,7 +55,7 @@ impl Follower {
     }
 
     fn wait_for_next(&mut self) {
-        let limit = self.plan.limits.get(self.whole_tests()).copied().unwrap_or_default();
+        let limit = self.plan.limits.get(self.whole_tests()).copied().unwrap_or(END);
         let boot = if self.ended.is_empty() { BOOT } else { Duration::ZERO };
         self.deadline = Instant::now() + limit + boot;
     }
@@ -154,6 +157,13 @@ mod tests {
             assert!(follower.record(&record).is_continue());
         }
         follower
+    }
+
+    #[test]
+    fn a_boots_end_is_waited_for() {
+        let follower = follower(&[1], &[(0, 2, 0)]);
+        let patience = follower.deadline().unwrap().saturating_duration_since(Instant::now());
+        assert!(patience > END / 2, "what the last test wrote may come after its record");
     }
 
     fn run(output: &str, errors: &str, verdict: Verdict) -> Run {
