@@ -8,7 +8,7 @@ use miette::Result;
 use rustix::termios::Winsize;
 
 use super::{Campaign, Selection, Tally};
-use terminal::{BOOT, PROMPT, Session};
+use terminal::{ANSWER, BOOT, PROMPT, Session};
 
 const CTRL_C: &str = "\x03";
 const CTRL_Z: &str = "\x1a";
@@ -58,6 +58,8 @@ fn jobs_in(mut session: Session, in_background: &str) -> Result<()> {
     session.enter("bg", in_background)?;
     session.enter("jobs", "Running")?;
     session.begin("fg")?;
+    // The shell names the job once it is in the foreground; a Ctrl-C before that is the shell's own.
+    session.wait_for("sleep 100", ANSWER)?;
     session.press(CTRL_C, PROMPT)?;
     session.enter("echo after $?", "after 130")?;
     session.send("exit 3\r")?;

@@ -19,7 +19,7 @@ use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 /// How long the machine has until the shell's first prompt, and the whole session.
 pub(super) const BOOT: Duration = Duration::from_secs(300);
 /// How long an answer may take on a busy machine.
-const ANSWER: Duration = Duration::from_secs(120);
+pub(super) const ANSWER: Duration = Duration::from_secs(120);
 /// A key that comes before the job is in the foreground is the shell's: it is typed again after so long.
 const AGAIN: Duration = Duration::from_secs(2);
 /// The shell's prompt.
