@@ -1,6 +1,8 @@
 //! Owns the four serial lines: sockets in a private folder, 8-bit clean, each read by a thread of its own.
 //!
-//! We listen and QEMU connects, so no line's first byte is lost and no port can be taken.
+//! We listen and QEMU connects, so no line's first byte is lost and no port can be taken. A machine that is counted has
+//! files instead: QEMU tries again later to write to a socket that is full (to an unread one after 278 bytes), and what it
+//! tells the guest then would come at another instruction in each run.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -37,8 +39,8 @@ impl Line {
         }
     }
 
-    /// Returns the line's socket in a folder.
-    pub(crate) fn socket(self, folder: &Path) -> PathBuf {
+    /// Returns the line's socket or file in a folder.
+    pub(crate) fn place(self, folder: &Path) -> PathBuf {
         folder.join(self.name())
     }
 }
@@ -69,7 +71,7 @@ impl Listeners {
     /// Makes the sockets in a folder that nobody else can enter.
     pub(crate) fn open(folder: &Path) -> std::io::Result<Self> {
         let open = |line: Line| {
-            let listener = UnixListener::bind(line.socket(folder))?;
+            let listener = UnixListener::bind(line.place(folder))?;
             listener.set_nonblocking(true)?;
             Ok((line, listener))
         };

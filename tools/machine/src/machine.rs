@@ -34,7 +34,8 @@ pub struct Machine {
     pub memory_mib: u64,
     /// Files to hand to the guest.
     pub initrd: Option<PathBuf>,
-    /// Count what is executed; makes time, too, the same in every run.
+    /// Count what is executed; makes time, too, the same in every run. Such a machine gets no input, and what it prints
+    /// is heard when it has ended.
     pub counting: Option<Counting>,
     /// How long the guest may take, in the user's time; [`Duration::MAX`] for as long as it likes.
     pub timeout: Duration,
@@ -76,18 +77,19 @@ impl Machine {
         command
     }
 
-    /// Returns QEMU's arguments; the serial lines connect to sockets in the given folder.
-    pub(crate) fn arguments(&self, emulator: &Emulator, sockets: &Path) -> Vec<OsString> {
+    /// Returns QEMU's arguments; the serial lines connect to sockets in the given folder, or are files there.
+    pub(crate) fn arguments(&self, emulator: &Emulator, folder: &Path) -> Vec<OsString> {
         let mut arguments = Arguments::default();
         arguments.add("-machine", "virt");
         // Nothing but what is named here: no network card, no monitor on a line.
         arguments.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot");
         arguments.add("-display", "none").add("-m", format!("{}M", self.memory_mib));
         self.add_execution(emulator, &mut arguments);
+        let kind = if self.counting.is_some() { "file" } else { "socket" };
         for line in Line::ALL {
-            let path = doubled_commas(&line.socket(sockets));
+            let path = doubled_commas(&line.place(folder));
             let name = line.name();
-            arguments.add("-chardev", with_path(&format!("socket,id={name},path="), &path, ""));
+            arguments.add("-chardev", with_path(&format!("{kind},id={name},path="), &path, ""));
             arguments.add("-serial", format!("chardev:{name}"));
         }
         arguments.add("-kernel", self.image.as_os_str());
@@ -189,5 +191,6 @@ mod tests {
             "{line}"
         );
         assert!(line.contains("-plugin /a,,b/c.so,out=/o,hist=/h"), "{line}");
+        assert!(line.contains("-chardev file,id=control,path=/s/control "), "{line}");
     }
 }

@@ -186,6 +186,36 @@ fn the_counter_counts_what_lies_between_the_marks_and_nothing_else() {
 }
 
 #[test]
+fn what_a_counted_guest_prints_reaches_its_listener_whole_and_nobody_else_in_between() {
+    // More than QEMU leaves in a socket that nobody reads.
+    let text = [b'x'; 600];
+    let guest = Guest::new().print(0, &text).print(3, b"input-ready\nexit code=0\n").power_off();
+    let folder = folder();
+    let mut machine = Machine::new(guest.0.write(folder.path(), 0));
+    machine.counting =
+        Some(Counting { plugin: counter(), output: folder.path().join("pairs"), histogram: None });
+    let mut heard = Vec::new();
+    let run = machine.run(&Emulator::find().unwrap(), |line, bytes| heard.push((line, bytes.len())));
+    let run = run.unwrap();
+    assert_eq!(run.verdict, Verdict::Passed { exit_code: 0 });
+    assert_eq!(run.log.as_bytes(), text);
+    assert_eq!(heard, [(Line::Log, 600), (Line::Control, 24)]);
+}
+
+#[test]
+fn a_counted_guest_that_hangs_is_stopped_and_heard() {
+    let guest = Guest::new().print(0, b"before").forever();
+    let folder = folder();
+    let mut machine = Machine::new(guest.write(folder.path(), 0));
+    machine.timeout = Duration::from_secs(1);
+    machine.counting =
+        Some(Counting { plugin: counter(), output: folder.path().join("pairs"), histogram: None });
+    let run = machine.run(&Emulator::find().unwrap(), |_, _| {}).unwrap();
+    assert!(matches!(run.verdict, Verdict::Hung { .. }), "{:?}", run.verdict);
+    assert_eq!(run.log, "before");
+}
+
+#[test]
 fn the_profile_says_how_often_each_address_was_executed() {
     // A loop of two instructions, three times round: addi.d $t1, $t1, -1; bnez $t1, -4.
     let guest = Guest::new().set(13, 3).start(b"loop", 1).word(0x02ff_fdad).word(0x47ff_fdbf).stop();
