@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// Why a call failed, as Linux numbers it.
+/// Why a call failed, as Linux numbers it. As wide as a call's result: either travels in the same register.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Errno(u16);
+pub struct Errno(u64);
 
 macro_rules! define_errnos {
     ($($name:ident = $number:literal, $doc:literal;)*) => {
@@ -108,13 +108,13 @@ impl Errno {
 
 impl Errno {
     /// The number, 1 to 4095.
-    pub const fn raw(self) -> u16 {
+    pub const fn raw(self) -> u64 {
         self.0
     }
 
     /// What the program finds in `$a0`: the negated number.
     pub const fn to_result(self) -> u64 {
-        (self.0 as u64).wrapping_neg()
+        self.0.wrapping_neg()
     }
 }
 

@@ -74,13 +74,19 @@ impl<K: Id, T> Slots<K, T> {
     /// A thing.
     #[inline]
     pub fn get(&self, key: K) -> Option<&T> {
-        self.places.get(index(key.number()))?.as_ref()
+        match self.places.get(index(key.number())) {
+            Some(Some(thing)) => Some(thing),
+            _ => nothing(),
+        }
     }
 
     /// A thing, to change it.
     #[inline]
     pub fn get_mut(&mut self, key: K) -> Option<&mut T> {
-        self.places.get_mut(index(key.number()))?.as_mut()
+        match self.places.get_mut(index(key.number())) {
+            Some(Some(thing)) => Some(thing),
+            _ => nothing(),
+        }
     }
 
     /// Most things that there can be.
@@ -102,4 +108,11 @@ impl<K: Id, T> Slots<K, T> {
     pub fn iter(&self) -> impl Iterator<Item = (K, &T)> {
         (0..).zip(&self.places).filter_map(|(number, place)| Some((K::new(number), place.as_ref()?)))
     }
+}
+
+/// There is no such thing: what is rare is told to the compiler by a function that says so.
+#[cold]
+#[inline]
+const fn nothing<T>() -> Option<T> {
+    None
 }

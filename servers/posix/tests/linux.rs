@@ -68,7 +68,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 }
 
 /// Results in pages of the region, or errors by number.
-type Outcome = Result<u64, u16>;
+type Outcome = Result<u64, u64>;
 
 fn native(base: u64, call: Call) -> Outcome {
     let at = |page: u64| (base + page * NATIVE) as *mut libc::c_void;
@@ -99,7 +99,7 @@ fn native(base: u64, call: Call) -> Outcome {
         }
     };
     match result {
-        -1 => Err(u16::try_from(std::io::Error::last_os_error().raw_os_error().unwrap()).unwrap()),
+        -1 => Err(u64::try_from(std::io::Error::last_os_error().raw_os_error().unwrap()).unwrap()),
         0 => Ok(0),
         address => Ok((address.cast_unsigned() - base) / NATIVE),
     }

@@ -102,7 +102,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 }
 
 /// What a call gave: a number, and perhaps bytes.
-type Outcome = Result<(u64, Vec<u8>), u16>;
+type Outcome = Result<(u64, Vec<u8>), u64>;
 
 const CWD: u64 = u64::MAX - 99;
 const STAT: usize = 256;
@@ -110,7 +110,7 @@ const STAT: usize = 256;
 const NONBLOCK: u32 = 0o4000;
 
 fn run(side: &mut dyn Side, files: &mut [Option<u64>; FILES], call: &Call) -> Outcome {
-    let number = |result: Result<u64, u16>| result.map(|value| (value, Vec::new()));
+    let number = |result: Result<u64, u64>| result.map(|value| (value, Vec::new()));
     let fd = |files: &[Option<u64>; FILES], file: usize| files[file].unwrap_or(999);
     let buffer = side.buffer();
     match *call {

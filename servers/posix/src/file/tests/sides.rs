@@ -11,7 +11,7 @@ use std::vec::Vec;
 
 /// Either side: calls by number, with paths below its own directory and buffers that it has.
 pub(super) trait Side {
-    fn raw(&mut self, number: Number, words: [u64; 6]) -> Result<u64, u16>;
+    fn raw(&mut self, number: Number, words: [u64; 6]) -> Result<u64, u64>;
     /// Puts a string where a call finds it; its address.
     fn text(&mut self, which: usize, text: &str) -> u64;
     fn buffer(&mut self) -> u64;
@@ -52,7 +52,7 @@ pub(super) struct Native {
 }
 
 impl Side for Native {
-    fn raw(&mut self, number: Number, words: [u64; 6]) -> Result<u64, u16> {
+    fn raw(&mut self, number: Number, words: [u64; 6]) -> Result<u64, u64> {
         let call = match number {
             Number::Openat => libc::SYS_openat,
             Number::Close => libc::SYS_close,
@@ -85,7 +85,7 @@ impl Side for Native {
         let result = unsafe { libc::syscall(call, a, b, c, d, e, f) };
         if result == -1 {
             let error = std::io::Error::last_os_error().raw_os_error().unwrap();
-            return Err(u16::try_from(error).unwrap());
+            return Err(u64::try_from(error).unwrap());
         }
         Ok(result.cast_unsigned())
     }
@@ -138,7 +138,7 @@ pub(super) fn pattern(bytes: &mut [u8]) {
 pub(super) struct Ours(pub(super) Driver);
 
 impl Side for Ours {
-    fn raw(&mut self, number: Number, words: [u64; 6]) -> Result<u64, u16> {
+    fn raw(&mut self, number: Number, words: [u64; 6]) -> Result<u64, u64> {
         let number = match number {
             Number::Openat => 56,
             Number::Close => 57,
