@@ -375,14 +375,13 @@ pub trait Host: 'static {
     ///
     /// # Errors
     /// [`CopyStop`] at a byte that cannot be read, perhaps told too low.
-    fn peek_frame(&mut self, from: u64, ends: &mut FrameEnds) -> Result<(), CopyStop> {
+    fn peek_frame(&mut self, from: u64) -> Result<FrameEnds, CopyStop> {
         let mut frame = crate::signal::frame::Frame::new_zeroed();
         // Nobody looks at what lies before and behind.
         let read = crate::signal::frame::READ;
         let part = frame.as_mut_bytes().get_mut(read.clone()).unwrap_or_default();
         self.copy_in(from + read.start as u64, part)?;
-        *ends = frame.ends();
-        Ok(())
+        Ok(frame.ends())
     }
     /// Gives the current context the registers of a frame of its program. It is entered in full next.
     ///

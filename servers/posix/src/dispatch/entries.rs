@@ -107,6 +107,9 @@ macro_rules! define_entries {
                             let waits = false $(|| !stringify!($wait).is_empty())?;
                             (!waits || is_plain(&done), done.into_flow())
                         };
+                        if let Ok(Flow::Enter(flags)) = flow {
+                            return Answer { value: flags, next: Answer::ENTER };
+                        }
                         match flow {
                             Ok(Flow::Done(value)) if server.attention == Attention::Quiet => Answer::now(value),
                             Err(error) if server.attention == Attention::Quiet => Answer::now(error.to_result()),
@@ -116,7 +119,6 @@ macro_rules! define_entries {
                             Err(error) if plain => signals(error.to_result()),
                             Ok(Flow::Replaced) => Answer { value: 0, next: Answer::REPLACED },
                             Ok(Flow::Parked) => Answer { value: 0, next: Answer::SWITCH },
-                            Ok(Flow::Enter(flags)) => Answer { value: flags, next: Answer::ENTER },
                             other => {
                                 let (outcome, value) = Outcome::of(other);
                                 let outcome = outcome.with($number);

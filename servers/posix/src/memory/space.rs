@@ -114,6 +114,14 @@ pub struct View<'a, H> {
     pub space: &'a mut Space,
 }
 
+impl<H> View<'_, H> {
+    /// The same for a shorter time.
+    #[inline]
+    pub const fn reborrow(&mut self) -> View<'_, H> {
+        View { host: &mut *self.host, memory: &mut *self.memory, space: &mut *self.space }
+    }
+}
+
 impl Memory {
     /// The memory of windows with so many pages each.
     pub fn new<H: Host>(host: &mut H, window_pages: &[u32]) -> Self {

@@ -7,6 +7,7 @@ use crate::address::LOWER_HALF_END;
 use crate::host::{Exit, Host, Registers, Reserve};
 use crate::memory::fault::{Access, Refused};
 use crate::server::Server;
+use crate::signal::frame::flags;
 use crate::signal::info::Info;
 
 /// What the kernel wrote to the context when the program faulted (C-20).
@@ -161,7 +162,9 @@ impl<H: Host> Server<H> {
             record.exit = Exit::Full;
             if info.signal() == Some(Signal::SIGSEGV) {
                 let pc = self.host.registers(record.context).pc;
-                record.signals.bad_access = fault.touched(pc).or(record.signals.bad_access);
+                if let Some(access) = fault.touched(pc) {
+                    record.signals.bad_access = flags::of_access(access);
+                }
             }
         }
         self.force(thread, info);

@@ -21,6 +21,7 @@ use crate::executor::task::Task;
 use crate::host::{ContextId, Exit, Host};
 use crate::number::index;
 use crate::server::{Current, Server};
+use crate::signal::deliver::Delivered;
 use crate::signal::{Attention, Stopped};
 use crate::slots::Id;
 use alloc::boxed::Box;
@@ -124,12 +125,19 @@ impl<H: Host> Posix<H> {
     }
 
     /// The acting thread's call has this result, which no signal changes, and something else is due to it: what runs
-    /// next.
+    /// next, or, in the usual case, what [`Host::enter_flags`] says of the current context, which is a handler's now.
+    ///
+    /// # Errors
+    /// Another case.
     #[inline]
-    pub fn signalled(&mut self, result: u64) -> Next {
-        match self.server().and_then(|server| server.deliver_one(Some(result))) {
-            Some(next) => next,
-            None => self.go_on_at_once(Some(result)),
+    pub fn signalled(&mut self, result: u64) -> Result<u64, Next> {
+        let Some(server) = self.server() else { return Err(Next::Finished) };
+        match server.deliver_at_end(result) {
+            Some(Delivered::Entered(context)) => {
+                server.host.enter_flags(context).ok_or(Next::Enter(context, Exit::Full))
+            }
+            Some(Delivered::NoFrame) => Err(self.go_on_at_once(None)),
+            None => Err(self.go_on_at_once(Some(result))),
         }
     }
 
@@ -138,6 +146,7 @@ impl<H: Host> Posix<H> {
         self.go_on_at_once(None)
     }
 
+    #[inline(never)]
     fn go_on_at_once(&mut self, result: Option<u64>) -> Next {
         if self.server().is_some_and(|server| !server.abandoned.is_empty()) {
             self.drop_abandoned();

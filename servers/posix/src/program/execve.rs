@@ -257,7 +257,7 @@ impl<H: Host> Server<H> {
         // They lay in the old space.
         (thread.clear_child_tid, thread.robust_list) = (0, 0);
         // What waits and what is held off stays; the stack and the page that was touched are gone.
-        (thread.signals.stack, thread.signals.bad_access) = (AlternateStack::default(), None);
+        (thread.signals.stack, thread.signals.bad_access) = (AlternateStack::default(), 0);
         let pid = self.process()?.pid;
         let thread = self.thread_mut()?;
         let tid = core::mem::replace(&mut thread.tid, pid);

@@ -4,13 +4,14 @@ use super::action::{Action, Disposition, flags};
 use super::frame::{Contents, FRAME_BYTES, UCONTEXT};
 use super::info::{Info, code};
 use super::number::{DefaultAction, NEVER, STOPS, Signal};
+use super::pending::Pending;
 use super::restart::{Meanwhile, Outcome, outcome};
-use super::stack::Wants;
-use super::{Attention, Stopped};
+use super::stack::{AlternateStack, Wants};
+use super::{Attention, Stopped, ThreadSignals};
 use crate::Errno;
 use crate::dispatch::{Flow, Strace, strace};
 use crate::executor::cx::Call;
-use crate::host::{Exit, HandlerEntry, Host};
+use crate::host::{ContextId, Exit, HandlerEntry, Host};
 use crate::memory::space::View;
 use crate::number::low_u32;
 use crate::process::schedule::Next;
@@ -23,6 +24,24 @@ struct Ended {
     result: u64,
     /// What a restart puts back.
     first_argument: u64,
+}
+
+/// How a call ends to which a signal comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// With its result, which no signal changes, and with the mask that it began with.
+    Plainly,
+    /// Perhaps as one that was interrupted.
+    Somehow,
+}
+
+/// What became of a signal with a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivered {
+    /// The context is the handler's, to be entered in full.
+    Entered(ContextId),
+    /// There was no room for its frame, and another signal says so.
+    NoFrame,
 }
 
 impl<H: Host> Server<H> {
@@ -53,6 +72,20 @@ impl<H: Host> Server<H> {
     /// for every other case, of which nothing was done.
     #[inline(never)]
     pub(crate) fn deliver_one(&mut self, result: Option<u64>) -> Option<Next> {
+        match self.deliver_usual(result, Ends::Somehow)? {
+            Delivered::Entered(context) => Some(Next::Enter(context, Exit::Full)),
+            Delivered::NoFrame => self.resume(None),
+        }
+    }
+
+    /// [`Server::deliver_one`] at the end of a call that was never interrupted.
+    #[inline(always)] // One function with its caller: registers are saved once.
+    pub(crate) fn deliver_at_end(&mut self, result: u64) -> Option<Delivered> {
+        self.deliver_usual(Some(result), Ends::Plainly)
+    }
+
+    #[inline(always)] // As its two callers.
+    fn deliver_usual(&mut self, result: Option<u64>, ends: Ends) -> Option<Delivered> {
         let Current { thread, process, space } = self.acting?;
         let record = self.threads.get_mut(thread)?;
         let owner = self.processes.get_mut(process)?;
@@ -77,32 +110,39 @@ impl<H: Host> Server<H> {
             (None, None) => None,
             (_, Some(_)) => return None,
         };
-        let interrupted = ended.is_some_and(|ended| Errno::restart(ended.result).is_some());
+        let interrupted =
+            ends == Ends::Somehow && ended.is_some_and(|ended| Errno::restart(ended.result).is_some());
         if record.signals.saved_mask.is_some() && !interrupted {
             return None;
         }
-        let pending = if own & open != 0 { &mut record.signals.pending } else { &mut owner.signals.pending };
-        let info = *pending.only(signal)?;
+        let (mut handled, pending) = Handled::of(record);
+        let pending = if own & open != 0 { pending } else { &mut owner.signals.pending };
+        let info = pending.only(signal)?;
         let shared = self.spaces.get_mut(space)?;
         let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
-        let context = record.context;
-        pending.remove_only(signal);
-        record.call = None;
-        record.exit = Exit::Full;
+        let context = handled.context;
         if let Some(ended) = ended {
-            match outcome(ended.result, Meanwhile::Handler(action.flags)) {
+            let outcome = match ends {
+                Ends::Plainly => Outcome::Result(ended.result),
+                Ends::Somehow => outcome(ended.result, Meanwhile::Handler(action.flags)),
+            };
+            match outcome {
                 Outcome::Result(result) => view.host.finish_call(context, result),
                 Outcome::Again => view.host.restart_call(context, ended.first_argument),
             }
         }
-        if view.handle(record, signal, &info, &action).is_err() {
+        let done = view.handle(&mut handled, signal, info, &action);
+        pending.remove_only(signal);
+        record.call = None;
+        if done.is_err() {
+            record.exit = Exit::Full;
             self.no_frame(thread, process, signal);
-            return self.resume(None);
+            return Some(Delivered::NoFrame);
         }
         // Only this one was open, and it is gone.
         self.attention = Attention::Quiet;
         record.exit = Exit::Minimal;
-        Some(Next::Enter(context, Exit::Full))
+        Some(Delivered::Entered(context))
     }
 
     /// The same when there is more to it.
@@ -187,7 +227,7 @@ impl<H: Host> Server<H> {
             let shared = self.spaces.get_mut(space)?;
             let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
             let info = pending.take(signal);
-            if view.handle_any(record, signal, &info, &action).is_err() {
+            if view.handle_any(&mut Handled::of(record).0, signal, &info, &action).is_err() {
                 self.no_frame(thread, process, signal);
                 continue;
             }
@@ -237,7 +277,7 @@ impl<H: Host> Server<H> {
         let info = Info::user(signal, code::SI_TKILL, pid, user);
         view.host.finish_call(record.context, 0);
         record.exit = Exit::Full;
-        if view.handle(record, signal, &info, &action).is_err() {
+        if view.handle(&mut Handled::of(record).0, signal, &info, &action).is_err() {
             self.no_frame(thread, process, signal);
             return Some(if self.acting.is_some() { Flow::Replaced } else { Flow::Gone });
         }
@@ -299,6 +339,32 @@ impl<H: Host> Server<H> {
     }
 }
 
+/// What a handler's entry takes and changes of its thread.
+#[derive(Debug)]
+struct Handled<'a> {
+    context: ContextId,
+    mask: &'a mut u64,
+    saved_mask: &'a mut Option<u64>,
+    /// The mask to come back to: where a call borrowed another one, that is the handler's.
+    before: u64,
+    stack: &'a mut AlternateStack,
+    bad_access: u32,
+}
+
+impl<'a> Handled<'a> {
+    /// Of a thread; beside it, what is pending for that.
+    #[inline(always)] // No instruction at all.
+    const fn of(thread: &'a mut Thread) -> (Self, &'a mut Pending) {
+        let ThreadSignals { saved_mask, pending, stack, bad_access, .. } = &mut thread.signals;
+        let (context, mask, bad_access) = (thread.context, &mut thread.mask, *bad_access);
+        let before = match saved_mask {
+            Some(saved) => *saved,
+            None => *mask,
+        };
+        (Self { context, mask, saved_mask, before, stack, bad_access }, pending)
+    }
+}
+
 impl<H: Host> View<'_, H> {
     /// Makes a frame and the handler's registers of a thread whose context is complete.
     ///
@@ -307,24 +373,18 @@ impl<H: Host> View<'_, H> {
     #[inline(always)] // What it would save and load are a fifth of what it does.
     fn handle(
         &mut self,
-        record: &mut Thread,
+        thread: &mut Handled<'_>,
         signal: Signal,
         info: &Info,
         action: &Action,
     ) -> Result<(), Errno> {
-        let context = record.context;
-        let signals = &mut record.signals;
+        let context = thread.context;
         let sp = self.host.stack_pointer(context);
         let wants = if action.flags & flags::ONSTACK != 0 { Wants::Alternate } else { Wants::Usual };
-        let top = signals.stack.top(sp, wants, FRAME_BYTES).ok_or(Errno::EFAULT)?;
+        let top = thread.stack.top(sp, wants, FRAME_BYTES).ok_or(Errno::EFAULT)?;
         let width = self.host.vector_width(context);
-        let contents = Contents {
-            info,
-            stack: signals.stack.in_frame(),
-            // The mask that a call borrowed is the handler's; the one to come back to is the frame's.
-            mask: signals.saved_mask.unwrap_or(record.mask),
-            access: signals.bad_access,
-        };
+        let contents =
+            Contents { info, stack: thread.stack.in_frame(), mask: thread.before, access: thread.bad_access };
         let frame = self.write_frame(context, top, width, &contents)?;
         let entry = HandlerEntry {
             pc: action.handler,
@@ -333,11 +393,11 @@ impl<H: Host> View<'_, H> {
             arguments: [u64::from(signal.0), frame, frame + UCONTEXT],
         };
         self.host.enter_handler(context, &entry);
-        signals.saved_mask = None;
-        signals.stack.entered();
-        record.mask |= action.mask;
+        *thread.saved_mask = None;
+        thread.stack.entered();
+        *thread.mask |= action.mask;
         if action.flags & flags::NODEFER == 0 {
-            record.mask |= signal.bit();
+            *thread.mask |= signal.bit();
         }
         Ok(())
     }
@@ -346,11 +406,11 @@ impl<H: Host> View<'_, H> {
     #[inline(never)]
     fn handle_any(
         &mut self,
-        record: &mut Thread,
+        thread: &mut Handled<'_>,
         signal: Signal,
         info: &Info,
         action: &Action,
     ) -> Result<(), Errno> {
-        self.handle(record, signal, info, action)
+        self.handle(thread, signal, info, action)
     }
 }

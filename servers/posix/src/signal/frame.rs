@@ -29,12 +29,22 @@ pub const RECORD: u64 = 16;
 
 /// sc_flags.
 pub mod flags {
+    use crate::memory::fault::Access;
+
     /// There is a record of the vector unit, and it counts.
     pub const USED_FP: u32 = 1;
     /// A load was refused.
     pub const ADDRESS_READ: u32 = 1 << 30;
     /// A store was refused.
     pub const ADDRESS_WRITE: u32 = 1 << 31;
+
+    /// What a refused access is told by.
+    pub const fn of_access(access: Access) -> u32 {
+        match access {
+            Access::Load | Access::Fetch => ADDRESS_READ,
+            Access::Store => ADDRESS_WRITE,
+        }
+    }
 }
 
 /// Magic numbers and payload bytes of records.
@@ -113,7 +123,7 @@ impl Frame {
         for (place, word) in frame.info.iter_mut().zip(parts.info) {
             *place = *word;
         }
-        (frame.stack, frame.mask) = (parts.stack, parts.mask);
+        (frame.stack, frame.mask) = (*parts.stack, parts.mask);
         let values = [registers.pc, 0].into_iter().chain(registers.general.into_iter().skip(1));
         for (place, value) in frame.registers.iter_mut().zip(values) {
             *place = value;
@@ -166,11 +176,11 @@ pub struct Contents<'a> {
     /// siginfo.
     pub info: &'a Info,
     /// uc_stack.
-    pub stack: [u64; 3],
+    pub stack: &'a [u64; 3],
     /// uc_sigmask.
     pub mask: u64,
     /// The ADDRESS bits of sc_flags.
-    pub access: Option<Access>,
+    pub access: u32,
 }
 
 impl<H: Host> View<'_, H> {
@@ -189,11 +199,6 @@ impl<H: Host> View<'_, H> {
         let layout = Layout::below(top, width);
         let Layout { sp, record, end } = layout;
         let whole = UserSlice::new(sp, (top & !15).wrapping_sub(sp))?;
-        let access = match contents.access {
-            Some(Access::Load | Access::Fetch) => flags::ADDRESS_READ,
-            Some(Access::Store) => flags::ADDRESS_WRITE,
-            None => 0,
-        };
         let (used, head) = match record {
             Some((head, _)) => (flags::USED_FP, u64::from(record::magic(width)) | (end - head) << 32),
             None => (0, 0),
@@ -202,14 +207,14 @@ impl<H: Host> View<'_, H> {
             info: &contents.info.0,
             stack: contents.stack,
             mask: contents.mask,
-            context_flags: u64::from(access | used),
+            context_flags: u64::from(contents.access | used),
             record: head,
             end,
         };
-        self.persist(whole, Access::Store, |host, at| host.save_frame(context, at, &parts))?;
+        self.persist(whole, Access::Store, move |host, at| host.save_frame(context, at, &parts))?;
         if let Some((_, payload)) = record {
             let payload = UserSlice::new(payload, record::bytes(width))?;
-            self.persist(payload, Access::Store, |host, at| host.store_vectors(context, width, at))?;
+            self.persist(payload, Access::Store, move |host, at| host.store_vectors(context, width, at))?;
         }
         Ok(sp)
     }
@@ -219,7 +224,7 @@ impl<H: Host> View<'_, H> {
     ///
     /// # Errors
     /// EFAULT when the program could not do it itself.
-    #[inline]
+    #[inline(always)] // What its callers hand over stays in registers.
     pub fn persist(
         &mut self,
         slice: UserSlice,
@@ -228,14 +233,15 @@ impl<H: Host> View<'_, H> {
     ) -> Result<(), Errno> {
         match work(self.host, slice.address()) {
             Ok(()) => Ok(()),
-            Err(stop) => self.again(slice, access, stop, work),
+            Err(stop) => self.reborrow().again(slice, access, stop, work),
         }
     }
 
-    /// The same from the first stop on.
+    /// The same from the first stop on. It takes copies, so that what the usual way needs can stay in registers.
     #[cold]
+    #[inline(never)]
     fn again(
-        &mut self,
+        mut self,
         slice: UserSlice,
         access: Access,
         first: CopyStop,

@@ -25,17 +25,21 @@ pub fn rt_sigprocmask<H: Host>(server: &mut Server<H>, arguments: Arguments) -> 
     if bytes != SET_BYTES {
         return Err(Errno::EINVAL);
     }
-    let Current { thread, process, .. } = server.current()?;
-    let record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
-    let before = record.mask;
+    let mut given = None;
     if new != 0 {
         let new = UserPtr::<u64>::new(new)?;
         if !new.address().is_multiple_of(8) {
             return sigprocmask_anyhow(server, how, new, old);
         }
-        let Ok(given) = server.host.load_double(new.address()) else {
-            return sigprocmask_anyhow(server, how, new, old);
-        };
+        match server.host.load_double(new.address()) {
+            Ok(mask) => given = Some(mask),
+            Err(_) => return sigprocmask_anyhow(server, how, new, old),
+        }
+    }
+    let Current { thread, process, .. } = server.current()?;
+    let record = server.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+    let before = record.mask;
+    if let Some(given) = given {
         let after = changed(before, how, given)?;
         record.mask = after;
         let common = server.processes.get(process).map_or(0, |owner| owner.signals.pending.set());

@@ -38,7 +38,6 @@ pub mod wait;
 #[cfg(test)]
 mod tests;
 
-use crate::memory::fault::Access;
 use action::Actions;
 use pending::Pending;
 use stack::AlternateStack;
@@ -55,8 +54,9 @@ pub struct ThreadSignals {
     pub awaited: u64,
     /// Its alternate stack.
     pub stack: AlternateStack,
-    /// How it touched memory when a page fault last became a signal: Linux keeps it for all later frames.
-    pub bad_access: Option<Access>,
+    /// How it touched memory when a page fault last became a signal, as [`frame::flags`] has it, or 0: Linux keeps it
+    /// for all later frames.
+    pub bad_access: u32,
 }
 
 impl ThreadSignals {

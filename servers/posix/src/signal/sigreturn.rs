@@ -9,10 +9,11 @@ use super::number::{NEVER, Signal};
 use super::{Attention, Stopped};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow, Strace};
-use crate::host::{ContextId, Exit, FrameEnds, Host, Width};
+use crate::host::{ContextId, CopyStop, Exit, FrameEnds, Host, Width};
 use crate::memory::fault::Access;
 use crate::memory::space::View;
 use crate::number::low_u32;
+use crate::process::{Process, Thread};
 use crate::server::{Current, Server};
 use crate::user::{UserPtr, UserSlice};
 
@@ -69,46 +70,45 @@ impl<H: Host> Server<H> {
 
     #[inline(always)] // One function with its entry: registers are saved once.
     fn restore(&mut self) -> Result<Flow, Errno> {
+        let Current { thread, process, .. } = self.current()?;
+        let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        let frame = self.host.stack_pointer(record.context);
+        let read = UserSlice::new(frame, READ.end as u64)?.after(READ.start as u64);
+        let Ok(ends) = self.host.peek_frame(frame) else { return self.restore_anyhow(frame, read) };
+        if low_u32(ends.record) != 0 {
+            return self.restore_with_vectors(frame, read, ends);
+        }
+        let owner = self.processes.get(process).ok_or(Errno::ESRCH)?;
+        // Without records, nothing more is to be looked at. What the handler used is not the program's.
+        if low_u32(ends.context_flags) & flags::USED_FP == 0
+            && self.host.vector_width(record.context) != Width::None
+        {
+            self.host.clear_vectors(record.context);
+        }
+        if restore_registers(&mut self.host, record, frame, &ends).is_err() {
+            return self.restore_anyhow(frame, read);
+        }
+        Ok(restored(&mut self.host, record, owner, self.strace, &mut self.attention))
+    }
+
+    /// The same for a frame that has records.
+    #[inline(never)]
+    fn restore_with_vectors(&mut self, frame: u64, read: UserSlice, ends: FrameEnds) -> Result<Flow, Errno> {
         let Current { thread, process, space } = self.current()?;
         let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
         let owner = self.processes.get(process).ok_or(Errno::ESRCH)?;
-        let context = record.context;
-        let frame = self.host.stack_pointer(context);
-        let read = UserSlice::new(frame, READ.end as u64)?.after(READ.start as u64);
-        let mut ends = FrameEnds::default();
-        if self.host.peek_frame(frame, &mut ends).is_err() {
-            return self.restore_anyhow(frame, read);
-        }
+        let shared = self.spaces.get_mut(space).ok_or(Errno::ESRCH)?;
+        // Linux sets it before it looks at the rest.
         record.mask = ends.mask & !NEVER;
-        if low_u32(ends.record) == 0 {
-            // Without records, nothing more is to be looked at. What the handler used is not the program's.
-            if low_u32(ends.context_flags) & flags::USED_FP == 0
-                && self.host.vector_width(context) != Width::None
-            {
-                self.host.clear_vectors(context);
-            }
-        } else {
-            let shared = self.spaces.get_mut(space).ok_or(Errno::ESRCH)?;
-            let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
-            if view.restore_vectors(context, frame, ends.record)? == Trap::FloatingPoint {
-                return self.trap_at_return(context, frame, read, ends.stack);
-            }
+        let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
+        let context = record.context;
+        if view.restore_vectors(context, frame, ends.record)? == Trap::FloatingPoint {
+            return self.trap_at_return(context, frame, read, ends.stack);
         }
-        if self.host.load_frame(context, frame).is_err() {
+        if restore_registers(&mut self.host, record, frame, &ends).is_err() {
             return self.restore_anyhow(frame, read);
         }
-        record.signals.stack.restore(ends.stack, self.host.stack_pointer(context));
-        let open = (record.signals.pending.set() | owner.signals.pending.set()) & !record.mask;
-        if open == 0
-            && owner.signals.stopped == Stopped::No
-            && self.strace == Strace::Off
-            && let Some(flags) = self.host.enter_flags(context)
-        {
-            self.attention = Attention::Quiet;
-            return Ok(Flow::Enter(flags));
-        }
-        record.exit = Exit::Full;
-        Ok(Flow::Replaced)
+        Ok(restored(&mut self.host, record, owner, self.strace, &mut self.attention))
     }
 
     /// A page of the frame is not there yet: once it is, everything begins anew.
@@ -116,8 +116,8 @@ impl<H: Host> Server<H> {
     #[inline(never)]
     fn restore_anyhow(&mut self, frame: u64, read: UserSlice) -> Result<Flow, Errno> {
         let mut view = self.view()?;
-        let mut ends = FrameEnds::default();
-        if let Err(error) = view.persist(read, Access::Load, |host, _| host.peek_frame(frame, &mut ends)) {
+        let peeked = view.persist(read, Access::Load, |host, _| host.peek_frame(frame).map(drop));
+        if let Err(error) = peeked {
             // Linux sets the mask before it looks at the rest.
             let mask = view.read(UserPtr::<u64>::new(frame + MASK)?)?;
             self.thread_mut()?.mask = mask & !NEVER;
@@ -147,6 +147,45 @@ impl<H: Host> Server<H> {
         record.signals.stack.restore(stack, sp);
         Ok(self.force_at_return(Info::new(Signal::SIGFPE, code::SI_KERNEL), Flow::Replaced))
     }
+}
+
+/// Gives a thread what a frame has beside records.
+///
+/// # Errors
+/// As [`Host::load_frame`].
+#[inline(always)] // As `restore`.
+fn restore_registers<H: Host>(
+    host: &mut H,
+    record: &mut Thread,
+    frame: u64,
+    ends: &FrameEnds,
+) -> Result<(), CopyStop> {
+    record.mask = ends.mask & !NEVER;
+    host.load_frame(record.context, frame)?;
+    record.signals.stack.restore(ends.stack, host.stack_pointer(record.context));
+    Ok(())
+}
+
+/// How a thread goes on whose registers are those of a frame.
+#[inline(always)] // As `restore`.
+fn restored<H: Host>(
+    host: &mut H,
+    record: &mut Thread,
+    owner: &Process,
+    strace: Strace,
+    attention: &mut Attention,
+) -> Flow {
+    let open = (record.signals.pending.set() | owner.signals.pending.set()) & !record.mask;
+    if open == 0
+        && owner.signals.stopped == Stopped::No
+        && strace == Strace::Off
+        && let Some(flags) = host.enter_flags(record.context)
+    {
+        *attention = Attention::Quiet;
+        return Flow::Enter(flags);
+    }
+    record.exit = Exit::Full;
+    Flow::Replaced
 }
 
 impl<H: Host> View<'_, H> {

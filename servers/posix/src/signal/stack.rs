@@ -34,40 +34,58 @@ pub struct StackWords {
 /// A thread's alternate stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlternateStack {
-    start: u64,
-    bytes: u64,
-    flags: u32,
+    /// As a frame has it: first address, flags, bytes.
+    words: [u64; 3],
 }
 
 impl Default for AlternateStack {
     fn default() -> Self {
-        Self { start: 0, bytes: 0, flags: DISABLE }
+        Self::new(0, DISABLE, 0)
     }
 }
 
 impl AlternateStack {
+    const fn new(start: u64, flags: u32, bytes: u64) -> Self {
+        Self { words: [start, flags as u64, bytes] }
+    }
+
+    const fn start(&self) -> u64 {
+        let [start, ..] = self.words;
+        start
+    }
+
+    const fn flags(&self) -> u32 {
+        let [_, flags, _] = self.words;
+        low_u32(flags)
+    }
+
+    const fn bytes(&self) -> u64 {
+        let [.., bytes] = self.words;
+        bytes
+    }
+
     /// Whether a stack pointer is on it.
     #[inline]
     pub const fn holds(&self, sp: u64) -> bool {
-        self.flags & AUTODISARM == 0 && sp > self.start && sp - self.start <= self.bytes
+        self.flags() & AUTODISARM == 0 && sp > self.start() && sp - self.start() <= self.bytes()
     }
 
     /// With the flags that it was set with.
     const fn words(&self) -> StackWords {
-        StackWords { start: self.start, flags: self.flags, padding: 0, bytes: self.bytes }
+        StackWords { start: self.start(), flags: self.flags(), padding: 0, bytes: self.bytes() }
     }
 
     /// As a frame has it.
-    pub const fn in_frame(&self) -> [u64; 3] {
-        [self.start, self.flags as u64, self.bytes]
+    pub const fn in_frame(&self) -> &[u64; 3] {
+        &self.words
     }
 
     /// Comes back from a frame; Linux ignores that it cannot be set.
-    #[inline]
+    #[inline(always)] // The usual case is four instructions.
     pub fn restore(&mut self, words: [u64; 3], sp: u64) {
         let [start, flags, bytes] = words;
         let flags = low_u32(flags);
-        if flags == DISABLE && self.flags == DISABLE {
+        if flags == DISABLE && self.flags() == DISABLE {
             // There is none, and was none: the usual case.
             return;
         }
@@ -76,14 +94,14 @@ impl AlternateStack {
 
     /// As sigaltstack tells it.
     const fn told(&self, sp: u64) -> StackWords {
-        let state = if self.bytes == 0 {
+        let state = if self.bytes() == 0 {
             DISABLE
         } else if self.holds(sp) {
             ONSTACK
         } else {
             0
         };
-        StackWords { flags: state | (self.flags & AUTODISARM), ..self.words() }
+        StackWords { flags: state | (self.flags() & AUTODISARM), ..self.words() }
     }
 
     /// Where a handler's frame begins to grow down from; `None` when it would grow out of the alternate stack.
@@ -93,14 +111,14 @@ impl AlternateStack {
             // Linux: an overflow of the alternate stack is a SIGSEGV, not a store below it.
             return self.holds(sp.wrapping_sub(frame_bytes)).then_some(sp);
         }
-        let other = wants == Wants::Alternate && self.bytes != 0;
-        Some(if other { self.start.wrapping_add(self.bytes) } else { sp })
+        let other = wants == Wants::Alternate && self.bytes() != 0;
+        Some(if other { self.start().wrapping_add(self.bytes()) } else { sp })
     }
 
     /// A handler was entered.
     #[inline]
     pub fn entered(&mut self) {
-        if self.flags & AUTODISARM != 0 {
+        if self.flags() & AUTODISARM != 0 {
             *self = Self::default();
         }
     }
@@ -115,11 +133,11 @@ impl AlternateStack {
         }
         let StackWords { start, flags, bytes, .. } = given;
         match flags & !AUTODISARM {
-            DISABLE => *self = Self { start: 0, bytes: 0, flags },
-            0 | ONSTACK if bytes < LEAST_BYTES && *self != (Self { start, bytes, flags }) => {
+            DISABLE => *self = Self::new(0, flags, 0),
+            0 | ONSTACK if bytes < LEAST_BYTES && *self != Self::new(start, flags, bytes) => {
                 return Err(Errno::ENOMEM);
             }
-            0 | ONSTACK => *self = Self { start, bytes, flags },
+            0 | ONSTACK => *self = Self::new(start, flags, bytes),
             _ => return Err(Errno::EINVAL),
         }
         Ok(())

@@ -59,9 +59,9 @@ pub(super) fn save_frame(context: ContextId, to: u64, parts: &FrameParts<'_>) ->
 }
 
 #[inline]
-pub(super) fn peek_frame(from: u64, ends: &mut FrameEnds) -> Result<(), CopyStop> {
+pub(super) fn peek_frame(from: u64) -> Result<FrameEnds, CopyStop> {
     // SAFETY: as in `save_frame`.
-    unsafe { signal::peek(from, ends) }.map_err(from_the_start)
+    unsafe { signal::peek(from) }.map_err(from_the_start)
 }
 
 #[inline]

@@ -286,8 +286,8 @@ impl Host for Machine {
     }
 
     #[inline]
-    fn peek_frame(&mut self, from: u64, ends: &mut FrameEnds) -> Result<(), CopyStop> {
-        handlers::peek_frame(from, ends)
+    fn peek_frame(&mut self, from: u64) -> Result<FrameEnds, CopyStop> {
+        handlers::peek_frame(from)
     }
 
     #[inline]

@@ -152,7 +152,8 @@ extern "C" fn interrupted() -> Next {
     go_on(ground, turn)
 }
 
-/// A call that does not go back to its program at once.
+/// A call that does not go back to its program at once. Both ways have the convention of this one: nothing is left
+/// to do behind them.
 extern "C" fn attention(value: u64, attention: u64) -> Next {
     match attention {
         Answer::SIGNALS => signalled(value),
@@ -161,16 +162,25 @@ extern "C" fn attention(value: u64, attention: u64) -> Next {
 }
 
 #[inline(never)]
-fn signalled(result: u64) -> Next {
+extern "C" fn signalled(result: u64) -> Next {
     let ground = ground();
-    let turn = ground.signalled(result);
-    go_on(ground, turn)
+    match ground.signalled(result) {
+        Ok(flags) => Next::full_with(flags),
+        Err(turn) => turn_to(ground, turn),
+    }
 }
 
 #[inline(never)]
-fn other_turn(attention: u64) -> Next {
+extern "C" fn other_turn(attention: u64) -> Next {
     let ground = ground();
     let turn = if attention == Answer::REPLACED { ground.replaced() } else { ground.schedule() };
+    go_on(ground, turn)
+}
+
+/// [`go_on`], out of the way.
+#[cold]
+#[inline(never)]
+fn turn_to(ground: &mut Ground, turn: Turn) -> Next {
     go_on(ground, turn)
 }
 

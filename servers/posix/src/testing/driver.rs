@@ -91,7 +91,10 @@ impl Driver {
             return Some(answer.value);
         }
         self.next = match answer.next {
-            Answer::SIGNALS => self.posix.signalled(answer.value),
+            Answer::SIGNALS => match self.posix.signalled(answer.value) {
+                Ok(_) => Next::Enter(self.context().unwrap(), Exit::Full),
+                Err(next) => next,
+            },
             Answer::REPLACED => self.posix.replaced(),
             Answer::ENTER => Next::Enter(self.context().unwrap(), Exit::Full),
             _ => self.posix.schedule(),

@@ -3,7 +3,8 @@
 //! Each may fault anywhere: the kernel then goes on at the host's entry for own faults with pc and address, and
 //! what that entry's `resolve` answers is either the same pc (the page is there now) or [`fix_up`]'s. Words fall
 //! back to bytes, so that what remains is counted exactly; a byte ends the routine. They use `$a0` to `$a5` and
-//! `$t0` to `$t4`, as the entry expects.
+//! `$t0` to `$t4`; the entry keeps these and `$a6` and `$a7`, and the kernel changes `$t5` to `$t8`. The short ones are
+//! called without the compiler's convention: whoever calls them keeps everything else where it is.
 //!
 //! Whoever calls them has checked that the program's range ends below 2^47 without wrapping: they are given
 //! addresses, not pointers, and know nothing of who may touch what.
@@ -177,8 +178,8 @@ unsafe extern "C" {
     fn bixi_host_string(to: u64, from: u64, most: u64) -> Word;
     fn bixi_host_string_failed();
     fn bixi_host_load_word(at: u64) -> Word;
-    fn bixi_host_load_double(at: u64) -> Word;
-    fn bixi_host_store_double(at: u64, value: u64) -> Word;
+    fn bixi_host_load_double();
+    fn bixi_host_store_double();
     fn bixi_host_compare_exchange(at: u64, old: u64, new: u64) -> Word;
     fn bixi_host_word_failed();
 }
@@ -293,11 +294,18 @@ pub unsafe fn load_word(at: u64) -> Result<u64, Remaining> {
 #[cfg(target_arch = "loongarch64")]
 #[inline]
 pub unsafe fn load_double(at: u64) -> Result<u64, Remaining> {
-    // SAFETY: as the caller says.
-    match unsafe { bixi_host_load_double(at) } {
-        Word { failed: 0, word } => Ok(word),
-        _ => Err(Remaining(8)),
+    let (failed, word): (u64, u64);
+    // SAFETY: as the caller says. The routine changes what is named here; a fault in it, `$t5` to `$t8` too.
+    unsafe {
+        core::arch::asm!(
+            "bl {routine}",
+            routine = sym bixi_host_load_double,
+            inlateout("$a0") at => failed,
+            lateout("$a1") word,
+            out("$ra") _, out("$t5") _, out("$t6") _, out("$t7") _, out("$t8") _,
+        );
     }
+    if failed == 0 { Ok(word) } else { Err(Remaining(8)) }
 }
 
 /// Writes an aligned 64-bit word of a program's memory.
@@ -310,11 +318,18 @@ pub unsafe fn load_double(at: u64) -> Result<u64, Remaining> {
 #[cfg(target_arch = "loongarch64")]
 #[inline]
 pub unsafe fn store_double(at: u64, value: u64) -> Result<(), Remaining> {
-    // SAFETY: as the caller says.
-    match unsafe { bixi_host_store_double(at, value) } {
-        Word { failed: 0, .. } => Ok(()),
-        _ => Err(Remaining(8)),
+    let failed: u64;
+    // SAFETY: as in `load_double`.
+    unsafe {
+        core::arch::asm!(
+            "bl {routine}",
+            routine = sym bixi_host_store_double,
+            inlateout("$a0") at => failed,
+            in("$a1") value,
+            out("$ra") _, out("$t5") _, out("$t6") _, out("$t7") _, out("$t8") _,
+        );
     }
+    if failed == 0 { Ok(()) } else { Err(Remaining(8)) }
 }
 
 /// Replaces an aligned 32-bit word of a program's memory if it holds `old`, atomically; answers what it held.

@@ -62,6 +62,11 @@ impl Next {
         Self { how: 2, switch_to: 0 }
     }
 
+    /// The same with [`abi::context::enter`]'s flags.
+    pub const fn full_with(flags: u64) -> Self {
+        Self { how: 1 + flags, switch_to: 0 }
+    }
+
     /// The same after Switch to another context; [`super::Block::context`] is that context's already.
     pub const fn after_switch(self, context: u64) -> Self {
         Self { switch_to: context, ..self }
@@ -204,16 +209,13 @@ macro_rules! host_entries {
             "bl {interrupted}",
             "b bixi_host_next",
 
-            // In a routine of `copy`, which uses `$a0` to `$a5` and `$t0` to `$t4` (C-29).
+            // In a routine of `copy`, which uses `$a0` to `$a7` and `$t0` to `$t4` (C-29).
             ".globl bixi_host_own_fault",
             "bixi_host_own_fault:",
-            "addi.d $sp, $sp, -96",
+            "addi.d $sp, $sp, -112",
             "st.d $ra, $sp, 0",
-            ".irp number, 4,5,6,7,8,9",
+            ".irp number, 4,5,6,7,8,9,10,11,12,13,14,15,16",
             "st.d $r\\number, $sp, 8 * \\number - 24",
-            ".endr",
-            ".irp number, 12,13,14,15,16",
-            "st.d $r\\number, $sp, 8 * \\number - 40",
             ".endr",
             "move $a0, $t5",
             "move $a1, $t6",
@@ -221,14 +223,11 @@ macro_rules! host_entries {
             "move $a3, $t8",
             "bl {resolve}",
             "move $t5, $a0",
-            ".irp number, 4,5,6,7,8,9",
+            ".irp number, 4,5,6,7,8,9,10,11,12,13,14,15,16",
             "ld.d $r\\number, $sp, 8 * \\number - 24",
             ".endr",
-            ".irp number, 12,13,14,15,16",
-            "ld.d $r\\number, $sp, 8 * \\number - 40",
-            ".endr",
             "ld.d $ra, $sp, 0",
-            "addi.d $sp, $sp, 96",
+            "addi.d $sp, $sp, 112",
             "jirl $zero, $t5, 0",
             ".purgem bixi_host_save",
             ".popsection",

@@ -1,8 +1,8 @@
 //! Linux's signal frame between a context's registers and its program's stack, in one straight pass each way.
 //!
 //! Only the places are known here: what the words mean, and whether a frame may be used, is the host's affair. The
-//! routines may fault in the program's memory as those of [`super::copy`], and use `$a0` to `$a5` and `$t0` to `$t4`;
-//! after a fault that nobody mends they have done a part of their work.
+//! routines may fault in the program's memory as those of [`super::copy`], and are called as its short ones; after a
+//! fault that nobody mends they have done a part of their work.
 
 #![cfg_attr(
     target_arch = "loongarch64",
@@ -35,12 +35,11 @@ pub struct Frame {
 
 /// What a frame has beside registers and zeros.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub struct FrameParts<'a> {
     /// The part of siginfo that is not zero.
     pub info: &'a [u64; 6],
     /// uc_stack.
-    pub stack: [u64; 3],
+    pub stack: &'a [u64; 3],
     /// uc_sigmask.
     pub mask: u64,
     /// sc_flags.
@@ -54,7 +53,6 @@ pub struct FrameParts<'a> {
 /// What is looked at of a frame before any of it counts. Its first word lies below all registers and its last one
 /// above: who could read these can read what is between, which is less than a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
 pub struct FrameEnds {
     /// uc_stack.
     pub stack: [u64; 3],
@@ -70,120 +68,76 @@ pub struct FrameEnds {
 mod routines {
     use super::{Frame, FrameEnds, FrameParts};
     use crate::host::copy::Remaining;
+    use core::arch::asm;
     use core::mem::offset_of;
 
     core::arch::global_asm!(
         ".pushsection .text.bixi_host_signal, \"ax\", @progbits",
         "bixi_signal_file:",
-        // fn(frame, the context's registers, parts) -> failed.
+        // Frame in `$a0`, the context's registers in `$a1`, then the parts; failed in `$a0`. It uses `$t0` and `$t1`.
         ".globl bixi_signal_save",
         "bixi_signal_save:",
-        "ld.d $t4, $a2, {parts_info}",
-        "ld.d $a3, $t4, 0",
-        "ld.d $a4, $t4, 8",
-        "ld.d $a5, $t4, 16",
-        "ld.d $t0, $t4, 24",
-        "ld.d $t1, $t4, 32",
-        "ld.d $t2, $t4, 40",
-        "st.d $a3, $a0, {info}",
-        "st.d $a4, $a0, {info} + 8",
-        "st.d $a5, $a0, {info} + 16",
-        "st.d $t0, $a0, {info} + 24",
-        "st.d $t1, $a0, {info} + 32",
-        "st.d $t2, $a0, {info} + 40",
+        ".irp pair, 0,16,32",
+        "ld.d $t0, $a2, \\pair",
+        "ld.d $t1, $a2, \\pair + 8",
+        "st.d $t0, $a0, {info} + \\pair",
+        "st.d $t1, $a0, {info} + \\pair + 8",
+        ".endr",
+        "ld.d $t0, $a3, 0",
+        "ld.d $t1, $a3, 8",
+        "st.d $t0, $a0, {stack}",
+        "st.d $t1, $a0, {stack} + 8",
+        "ld.d $t0, $a3, 16",
+        "ld.d $t1, $a1, 0",
+        "st.d $t0, $a0, {stack} + 16",
+        "st.d $t1, $a0, {registers}",
         ".irp word, 6,7,8,9,10,11,12,13,14,15",
         "st.d $zero, $a0, {info} + 8 * \\word",
         ".endr",
-        "ld.d $a3, $a2, {parts_stack}",
-        "ld.d $a4, $a2, {parts_stack} + 8",
-        "ld.d $a5, $a2, {parts_stack} + 16",
-        "ld.d $t0, $a2, {parts_mask}",
-        "ld.d $t1, $a2, {parts_context_flags}",
-        "ld.d $t2, $a2, {parts_record}",
-        "ld.d $t3, $a2, {parts_end}",
         "st.d $zero, $a0, {flags}",
         "st.d $zero, $a0, {link}",
-        "st.d $a3, $a0, {stack}",
-        "st.d $a4, $a0, {stack} + 8",
-        "st.d $a5, $a0, {stack} + 16",
-        "st.d $t0, $a0, {mask}",
-        "st.d $t1, $a0, {context_flags}",
-        "st.d $t2, $a0, {record}",
+        "st.d $a4, $a0, {mask}",
+        "st.d $a5, $a0, {context_flags}",
+        "st.d $a6, $a0, {record}",
         "st.d $zero, $a0, {record} + 8",
-        "st.d $zero, $t3, 0",
-        "st.d $zero, $t3, 8",
-        // pc; `$r0` is zero; the others.
-        "ld.d $a3, $a1, 0",
-        "st.d $a3, $a0, {registers}",
+        "st.d $zero, $a7, 0",
+        "st.d $zero, $a7, 8",
+        // `$r0` is zero; the others.
         "st.d $zero, $a0, {registers} + 8",
-        ".irp group, 8,64,120,176",
-        "ld.d $a3, $a1, \\group",
-        "ld.d $a4, $a1, \\group + 8",
-        "ld.d $a5, $a1, \\group + 16",
-        "ld.d $t0, $a1, \\group + 24",
-        "ld.d $t1, $a1, \\group + 32",
-        "ld.d $t2, $a1, \\group + 40",
-        "ld.d $t3, $a1, \\group + 48",
-        "st.d $a3, $a0, {registers} + 8 + \\group",
-        "st.d $a4, $a0, {registers} + 16 + \\group",
-        "st.d $a5, $a0, {registers} + 24 + \\group",
-        "st.d $t0, $a0, {registers} + 32 + \\group",
-        "st.d $t1, $a0, {registers} + 40 + \\group",
-        "st.d $t2, $a0, {registers} + 48 + \\group",
-        "st.d $t3, $a0, {registers} + 56 + \\group",
+        ".irp pair, 8,24,40,56,72,88,104,120,136,152,168,184,200,216,232",
+        "ld.d $t0, $a1, \\pair",
+        "ld.d $t1, $a1, \\pair + 8",
+        "st.d $t0, $a0, {registers} + 8 + \\pair",
+        "st.d $t1, $a0, {registers} + 16 + \\pair",
         ".endr",
-        "ld.d $a3, $a1, 232",
-        "ld.d $a4, $a1, 240",
-        "ld.d $a5, $a1, 248",
-        "st.d $a3, $a0, {registers} + 240",
-        "st.d $a4, $a0, {registers} + 248",
-        "st.d $a5, $a0, {registers} + 256",
+        "ld.d $t0, $a1, 248",
+        "st.d $t0, $a0, {registers} + 256",
         "move $a0, $zero",
         "jirl $zero, $ra, 0",
-        // fn(frame, ends) -> failed.
+        // Frame in `$a0`; failed in it, and the ends in `$a1` to `$a5` and `$t0`.
         ".globl bixi_signal_peek",
         "bixi_signal_peek:",
-        "ld.d $a3, $a0, {stack}",
-        "ld.d $a4, $a0, {stack} + 8",
-        "ld.d $a5, $a0, {stack} + 16",
-        "ld.d $t0, $a0, {mask}",
-        "ld.d $t1, $a0, {context_flags}",
-        "ld.d $t2, $a0, {record}",
-        "st.d $a3, $a1, {ends_stack}",
-        "st.d $a4, $a1, {ends_stack} + 8",
-        "st.d $a5, $a1, {ends_stack} + 16",
-        "st.d $t0, $a1, {ends_mask}",
-        "st.d $t1, $a1, {ends_context_flags}",
-        "st.d $t2, $a1, {ends_record}",
+        "ld.d $a1, $a0, {stack}",
+        "ld.d $a2, $a0, {stack} + 8",
+        "ld.d $a3, $a0, {stack} + 16",
+        "ld.d $a4, $a0, {mask}",
+        "ld.d $a5, $a0, {context_flags}",
+        "ld.d $t0, $a0, {record}",
         "move $a0, $zero",
         "jirl $zero, $ra, 0",
-        // fn(frame, the context's registers) -> failed.
+        // Frame in `$a0`, the context's registers in `$a1`; failed in `$a0`. It uses `$t0` and `$t1`.
         ".globl bixi_signal_load",
         "bixi_signal_load:",
-        "ld.d $a3, $a0, {registers}",
-        "st.d $a3, $a1, 0",
-        ".irp group, 8,64,120,176",
-        "ld.d $a3, $a0, {registers} + 8 + \\group",
-        "ld.d $a4, $a0, {registers} + 16 + \\group",
-        "ld.d $a5, $a0, {registers} + 24 + \\group",
-        "ld.d $t0, $a0, {registers} + 32 + \\group",
-        "ld.d $t1, $a0, {registers} + 40 + \\group",
-        "ld.d $t2, $a0, {registers} + 48 + \\group",
-        "ld.d $t3, $a0, {registers} + 56 + \\group",
-        "st.d $a3, $a1, \\group",
-        "st.d $a4, $a1, \\group + 8",
-        "st.d $a5, $a1, \\group + 16",
-        "st.d $t0, $a1, \\group + 24",
-        "st.d $t1, $a1, \\group + 32",
-        "st.d $t2, $a1, \\group + 40",
-        "st.d $t3, $a1, \\group + 48",
+        "ld.d $t0, $a0, {registers}",
+        "st.d $t0, $a1, 0",
+        ".irp pair, 8,24,40,56,72,88,104,120,136,152,168,184,200,216,232",
+        "ld.d $t0, $a0, {registers} + 8 + \\pair",
+        "ld.d $t1, $a0, {registers} + 16 + \\pair",
+        "st.d $t0, $a1, \\pair",
+        "st.d $t1, $a1, \\pair + 8",
         ".endr",
-        "ld.d $a3, $a0, {registers} + 240",
-        "ld.d $a4, $a0, {registers} + 248",
-        "ld.d $a5, $a0, {registers} + 256",
-        "st.d $a3, $a1, 232",
-        "st.d $a4, $a1, 240",
-        "st.d $a5, $a1, 248",
+        "ld.d $t0, $a0, {registers} + 256",
+        "st.d $t0, $a1, 248",
         "move $a0, $zero",
         "jirl $zero, $ra, 0",
         "bixi_signal_file_end:",
@@ -199,25 +153,15 @@ mod routines {
         registers = const offset_of!(Frame, registers),
         context_flags = const offset_of!(Frame, context_flags),
         record = const offset_of!(Frame, record),
-        parts_info = const offset_of!(FrameParts<'static>, info),
-        parts_stack = const offset_of!(FrameParts<'static>, stack),
-        parts_mask = const offset_of!(FrameParts<'static>, mask),
-        parts_context_flags = const offset_of!(FrameParts<'static>, context_flags),
-        parts_record = const offset_of!(FrameParts<'static>, record),
-        parts_end = const offset_of!(FrameParts<'static>, end),
-        ends_stack = const offset_of!(FrameEnds, stack),
-        ends_mask = const offset_of!(FrameEnds, mask),
-        ends_context_flags = const offset_of!(FrameEnds, context_flags),
-        ends_record = const offset_of!(FrameEnds, record),
     );
 
     unsafe extern "C" {
         fn bixi_signal_file();
         fn bixi_signal_file_end();
         fn bixi_signal_failed();
-        fn bixi_signal_save(frame: u64, registers: u64, parts: *const FrameParts<'_>) -> u64;
-        fn bixi_signal_peek(frame: u64, ends: *mut FrameEnds) -> u64;
-        fn bixi_signal_load(frame: u64, registers: u64) -> u64;
+        fn bixi_signal_save();
+        fn bixi_signal_peek();
+        fn bixi_signal_load();
     }
 
     /// Code that a fault in the routines leads to, as [`crate::host::copy::fix_up`] wants it.
@@ -234,8 +178,26 @@ mod routines {
     /// `registers` is the address of a context's.
     #[inline]
     pub unsafe fn save(frame: u64, registers: u64, parts: &FrameParts<'_>) -> Result<(), Remaining> {
-        // SAFETY: as the caller promises; a fault in the program's half is handled by `fix_up`.
-        done(unsafe { bixi_signal_save(frame, registers, parts) })
+        let failed: u64;
+        // SAFETY: as the caller promises; a fault in the program's half is handled by `fix_up`. The routine changes
+        // what is named here; a fault in it, `$t5` to `$t8` too.
+        unsafe {
+            asm!(
+                "bl {routine}",
+                routine = sym bixi_signal_save,
+                inlateout("$a0") frame => failed,
+                in("$a1") registers,
+                in("$a2") parts.info,
+                in("$a3") parts.stack,
+                in("$a4") parts.mask,
+                in("$a5") parts.context_flags,
+                in("$a6") parts.record,
+                in("$a7") parts.end,
+                out("$t0") _, out("$t1") _,
+                out("$ra") _, out("$t5") _, out("$t6") _, out("$t7") _, out("$t8") _,
+            );
+        }
+        done(failed)
     }
 
     /// Reads what is looked at first.
@@ -246,9 +208,26 @@ mod routines {
     /// # Safety
     /// `frame` and the bytes of [`Frame`] from it on are checked to lie below 2^47.
     #[inline]
-    pub unsafe fn peek(frame: u64, ends: &mut FrameEnds) -> Result<(), Remaining> {
+    pub unsafe fn peek(frame: u64) -> Result<FrameEnds, Remaining> {
+        let failed: u64;
+        let mut ends = FrameEnds::default();
+        let [start, flags, bytes] = &mut ends.stack;
         // SAFETY: as in `save`.
-        done(unsafe { bixi_signal_peek(frame, ends) })
+        unsafe {
+            asm!(
+                "bl {routine}",
+                routine = sym bixi_signal_peek,
+                inlateout("$a0") frame => failed,
+                lateout("$a1") *start,
+                lateout("$a2") *flags,
+                lateout("$a3") *bytes,
+                lateout("$a4") ends.mask,
+                lateout("$a5") ends.context_flags,
+                lateout("$t0") ends.record,
+                out("$ra") _, out("$t5") _, out("$t6") _, out("$t7") _, out("$t8") _,
+            );
+        }
+        done(failed).map(|()| ends)
     }
 
     /// Reads a context's registers.
@@ -260,8 +239,19 @@ mod routines {
     /// As [`peek`]; `registers` is the address of a context's.
     #[inline]
     pub unsafe fn load(frame: u64, registers: u64) -> Result<(), Remaining> {
+        let failed: u64;
         // SAFETY: as in `save`.
-        done(unsafe { bixi_signal_load(frame, registers) })
+        unsafe {
+            asm!(
+                "bl {routine}",
+                routine = sym bixi_signal_load,
+                inlateout("$a0") frame => failed,
+                in("$a1") registers,
+                out("$t0") _, out("$t1") _,
+                out("$ra") _, out("$t5") _, out("$t6") _, out("$t7") _, out("$t8") _,
+            );
+        }
+        done(failed)
     }
 
     #[inline]

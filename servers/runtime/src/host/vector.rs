@@ -3,7 +3,8 @@
 //! The unit is the current context's while its host runs, so these routines move the program's own registers, straight
 //! to its memory and back, in the form of Linux's signal frames: 32 registers of the width, the condition flags a
 //! byte each, FCSR0 (uapi/asm/sigcontext.h). A unit that is not enabled is enabled by the trap, with the context's state.
-//! They may fault in the program's memory as those of [`super::copy`], and use `$a0`, `$a1` and `$t0` to `$t2`.
+//! They may fault in the program's memory as those of [`super::copy`], use `$a0`, `$a1` and `$t0` to `$t2`, and
+//! are called as its short ones.
 
 #![cfg_attr(
     target_arch = "loongarch64",
@@ -125,26 +126,38 @@ core::arch::global_asm!(
     causes = const CAUSES,
 );
 
-/// What the routines answer.
-#[repr(C)]
-struct Done {
-    failed: u64,
-    causes: u64,
-}
-
-type Routine = unsafe extern "C" fn(u64) -> Done;
-
 unsafe extern "C" {
     fn bixi_vector_file();
     fn bixi_vector_file_end();
     fn bixi_vector_failed();
     fn bixi_vector_take_causes() -> u64;
-    fn bixi_vector_save_fp(record: u64) -> Done;
-    fn bixi_vector_save_lsx(record: u64) -> Done;
-    fn bixi_vector_save_lasx(record: u64) -> Done;
-    fn bixi_vector_load_fp(record: u64) -> Done;
-    fn bixi_vector_load_lsx(record: u64) -> Done;
-    fn bixi_vector_load_lasx(record: u64) -> Done;
+    fn bixi_vector_save_fp();
+    fn bixi_vector_save_lsx();
+    fn bixi_vector_save_lasx();
+    fn bixi_vector_load_fp();
+    fn bixi_vector_load_lsx();
+    fn bixi_vector_load_lasx();
+}
+
+/// Calls a routine with a record: whether it failed, and causes. For [`save`] and [`load`], whose callers promise what it
+/// needs.
+macro_rules! routine {
+    ($routine:ident, $record:expr) => {{
+        let (failed, causes): (u64, u64);
+        // SAFETY: as the callers promise; a fault in the program's half is handled by `fix_up`. The routine changes what
+        // is named here, and the unit if it loads; a fault in it, `$t5` to `$t8` too.
+        unsafe {
+            core::arch::asm!(
+                "bl {routine}",
+                routine = sym $routine,
+                inlateout("$a0") $record => failed,
+                lateout("$a1") causes,
+                out("$t0") _, out("$t1") _, out("$t2") _,
+                out("$ra") _, out("$t5") _, out("$t6") _, out("$t7") _, out("$t8") _,
+            );
+        }
+        (failed, causes)
+    }};
 }
 
 /// Code that a fault in the routines leads to; its addresses, as [`super::copy::fix_up`] wants them.
@@ -170,14 +183,13 @@ pub unsafe fn take_causes() -> u64 {
 /// `record` and [`record_bytes`] from it on are checked to lie below 2^47; a context is current.
 #[inline]
 pub unsafe fn save(width: Width, record: u64) -> Result<(), Remaining> {
-    let routine: Routine = match width {
+    let answer = match width {
         Width::None => return Ok(()),
-        Width::Fp => bixi_vector_save_fp,
-        Width::Lsx => bixi_vector_save_lsx,
-        Width::Lasx => bixi_vector_save_lasx,
+        Width::Fp => routine!(bixi_vector_save_fp, record),
+        Width::Lsx => routine!(bixi_vector_save_lsx, record),
+        Width::Lasx => routine!(bixi_vector_save_lasx, record),
     };
-    // SAFETY: as the caller promises.
-    done(unsafe { routine(record) }, width).map(drop)
+    done(answer, width).map(drop)
 }
 
 /// Loads the current context's unit from a record in its program's memory; answers which exceptions' causes stood
@@ -190,17 +202,16 @@ pub unsafe fn save(width: Width, record: u64) -> Result<(), Remaining> {
 /// As [`save`].
 #[inline]
 pub unsafe fn load(width: Width, record: u64) -> Result<u64, Remaining> {
-    let routine: Routine = match width {
+    let answer = match width {
         Width::None => return Ok(0),
-        Width::Fp => bixi_vector_load_fp,
-        Width::Lsx => bixi_vector_load_lsx,
-        Width::Lasx => bixi_vector_load_lasx,
+        Width::Fp => routine!(bixi_vector_load_fp, record),
+        Width::Lsx => routine!(bixi_vector_load_lsx, record),
+        Width::Lasx => routine!(bixi_vector_load_lasx, record),
     };
-    // SAFETY: as the caller promises.
-    done(unsafe { routine(record) }, width)
+    done(answer, width)
 }
 
 #[inline]
-fn done(done: Done, width: Width) -> Result<u64, Remaining> {
-    if done.failed == 0 { Ok(done.causes) } else { Err(Remaining(record_bytes(width) as u64)) }
+const fn done((failed, causes): (u64, u64), width: Width) -> Result<u64, Remaining> {
+    if failed == 0 { Ok(causes) } else { Err(Remaining(record_bytes(width) as u64)) }
 }
