@@ -49,7 +49,7 @@ static void report_faults(void)
 }
 
 /* Runs it in a child with no handler for its fault, and if it ends badly in one with a handler. */
-static void try_both(const char *name, void (*body)(void))
+static inline void try_both(const char *name, void (*body)(void))
 {
 	printf("%s:", name);
 	int end = end_of(child_that(body));

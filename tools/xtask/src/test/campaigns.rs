@@ -26,7 +26,7 @@ struct Repeated {
     name: &'static str,
     /// The test of the manifest that is repeated.
     test: &'static str,
-    /// Its words here, if not those there; then what it writes.
+    /// Its words here, if not those there, of which [`ROUND`] stands for the round's number; then what it writes.
     words: Option<(&'static [&'static str], &'static str)>,
     /// Rounds for every commit.
     short: usize,
@@ -36,7 +36,10 @@ struct Repeated {
     limit: Duration,
 }
 
-const CAMPAIGNS: [Repeated; 5] = [
+/// A word that is another one in each round.
+const ROUND: &str = "{round}";
+
+const CAMPAIGNS: [Repeated; 6] = [
     Repeated {
         name: "a handler changes every register at a break",
         test: "break-return-break",
@@ -60,6 +63,14 @@ const CAMPAIGNS: [Repeated; 5] = [
         short: 10,
         full: 100,
         limit: Duration::from_secs(20),
+    },
+    Repeated {
+        name: "10,000 frames are changed at random before rt_sigreturn",
+        test: "mutated",
+        words: Some((&[ROUND, "10000"], "ok\n")),
+        short: 1,
+        full: 10,
+        limit: Duration::from_secs(120),
     },
     // 13 calls, 39 times: ten rounds of the campaign are 5,070 programs, twenty 10,140.
     Repeated {
@@ -116,7 +127,7 @@ impl Repeated {
         let test = test.ok_or_else(|| miette!("tests/hosted/manifest.toml has no {}", self.test))?.clone();
         let (words, expected) = match self.words {
             Some((words, output)) => (
-                words.iter().map(|word| (*word).to_owned()).collect(),
+                words.iter().map(|word| word.replace(ROUND, &round.to_string())).collect(),
                 Expected { output: output.to_owned(), ..Expected::default() },
             ),
             None => {
