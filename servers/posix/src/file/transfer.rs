@@ -4,7 +4,6 @@
 //! What is moved before an error is the result, as Linux has it.
 
 use super::descriptor::{OpenId, OpenKind, flags};
-use super::device::Device;
 use super::pieces::{Pieces, Put, Source};
 use super::pipe::Short;
 use super::stream::{read_input, write_stream};
@@ -12,7 +11,7 @@ use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
 use crate::executor::wait::QueueId;
-use crate::host::{Host, Stream};
+use crate::host::Host;
 use crate::server::Server;
 use crate::terminal::transfer::Patience;
 use crate::user::UserSlice;
@@ -184,16 +183,19 @@ fn read_at_once<H: Host>(server: &mut Server<H>, open: OpenId, pieces: &Pieces) 
 #[inline]
 fn write_at_once<H: Host>(server: &mut Server<H>, open: OpenId, pieces: &Pieces) -> Result<Flow, Errno> {
     if !fits(server, open, pieces.bytes) {
-        // The waiting call begins from the start, so that nothing may have been written by then.
         return Ok(Flow::Wait);
     }
     match write_now(server, open, &Source::user(pieces))? {
         Moved::Bytes(done) => Ok(flow(server, done)),
-        Moved::Blocked(..) => Ok(Flow::Wait),
+        Moved::Blocked(done, _) => {
+            // The waiting call begins from the start: it is told what has been written by then.
+            server.thread_mut()?.written = done;
+            Ok(Flow::Wait)
+        }
     }
 }
 
-/// Whether a write that may wait need not.
+/// Whether a write that may wait need not; a stream's tells afterwards.
 #[inline]
 fn fits<H: Host>(server: &Server<H>, open: OpenId, bytes: u64) -> bool {
     let Some(file) = server.files.open.get(open) else { return true };
@@ -209,10 +211,6 @@ fn fits<H: Host>(server: &Server<H>, open: OpenId, bytes: u64) -> bool {
     match file.kind {
         OpenKind::Pipe(pipe, _) => {
             server.files.pipes.get(pipe).is_none_or(|pipe| pipe.readers == 0 || pipe.certain_room() >= bytes)
-        }
-        OpenKind::Output(stream) => server.host.stream_room(stream) as u64 >= bytes,
-        OpenKind::Device(Device::Console, _) => {
-            server.host.stream_room(Stream::StandardOutput) as u64 >= bytes
         }
         OpenKind::Terminal(handle, _) => server.terminal_fits(handle, bytes),
         _ => true,
@@ -362,8 +360,11 @@ async fn read_later<H: Host>(cx: &Cx<H>, fd: u64, pieces: Pieces) -> Result<u64,
 }
 
 async fn write_later<H: Host>(cx: &Cx<H>, fd: u64, pieces: Pieces) -> Result<u64, Errno> {
-    let held = Held::new(cx, cx.attempt(|server| writable(server, fd))?)?;
-    let mut done = 0;
+    let mut done = cx.attempt(|server| Ok(core::mem::take(&mut server.thread_mut()?.written)))?;
+    let held = match cx.attempt(|server| writable(server, fd)).and_then(|open| Held::new(cx, open)) {
+        Ok(held) => held,
+        Err(error) => return if done == 0 { Err(error) } else { Ok(done) },
+    };
     loop {
         let source = Source::User { pieces: &pieces, done };
         let queue = match cx.attempt(|server| write_now(server, held.open, &source)) {

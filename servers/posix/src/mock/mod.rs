@@ -60,6 +60,8 @@ pub struct Mock {
     pub recorded: Vec<String>,
     /// Bytes that each stream still takes.
     pub room: [usize; 2],
+    /// Room that each write takes beside its bytes, as in a ring whose last entry is not full.
+    pub wasted: usize,
     /// What is typed.
     pub input: VecDeque<u8>,
     /// Whether the input has an end.
@@ -342,7 +344,7 @@ impl Host for Mock {
             Stream::StandardError => 1,
         };
         let taken = bytes.len().min(self.room[number]);
-        self.room[number] -= taken;
+        self.room[number] = self.room[number].saturating_sub(taken.saturating_add(self.wasted));
         self.output[number].extend_from_slice(&bytes[..taken]);
         taken
     }

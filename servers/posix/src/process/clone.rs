@@ -224,6 +224,7 @@ impl Thread {
             mask: self.mask,
             signals: self.signals.child(stack),
             name: self.name,
+            written: 0,
             vforked: None,
         }
     }

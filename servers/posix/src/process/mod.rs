@@ -73,6 +73,8 @@ pub struct Thread {
     pub call: Option<Call>,
     /// What that call waits for, if no task has it.
     pub parked: Option<Parked>,
+    /// Bytes that a write had written when it came to wait.
+    pub written: u64,
     /// What its parked calls wait with, once it has had one.
     pub waiter: Option<WaiterId>,
     /// Where to store 0 and wake a futex when it ends (set_tid_address, CLONE_CHILD_CLEARTID); 0 for nowhere.

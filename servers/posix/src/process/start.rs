@@ -85,6 +85,7 @@ impl<H: Host> Server<H> {
                 mask: 0,
                 signals: ThreadSignals::default(),
                 name: prepared.name,
+                written: 0,
                 vforked: None,
             };
             let added = self.add_thread(thread);

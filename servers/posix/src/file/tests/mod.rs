@@ -194,6 +194,37 @@ fn output_goes_to_its_stream_and_waits_for_room() {
 }
 
 #[test]
+fn what_a_write_wrote_before_it_waits_is_not_written_again() {
+    let mut driver = Driver::with_scratch();
+    driver.poke(SCRATCH, b"hello, world\n");
+    for (number, word) in [SCRATCH, 5, SCRATCH + 5, 8].iter().enumerate() {
+        driver.poke(SCRATCH + 128 + number as u64 * 8, &word.to_le_bytes());
+    }
+    driver.server().host.wasted = 10;
+    for descriptor in [1, 2] {
+        let stream = [Stream::StandardOutput, Stream::StandardError][descriptor - 1];
+        driver.server().host.room[descriptor - 1] = 20;
+        assert_eq!(driver.call(66, [descriptor as u64, SCRATCH + 128, 2, 0, 0, 0]), None);
+        assert_eq!(
+            driver.server().host.output(stream),
+            b"hello, wor",
+            "there was room for all, in one piece"
+        );
+        driver.server().host.room[descriptor - 1] = 100;
+        driver.server().output_ready();
+        driver.wake();
+        assert_eq!(driver.a0(), 13);
+        assert_eq!(driver.server().host.output(stream), b"hello, world\n");
+    }
+    driver.server().host.room[0] = 20;
+    assert_eq!(driver.call(66, [1, SCRATCH + 128, 2, 0, 0, 0]), None);
+    driver.server().host.room[0] = 100;
+    driver.server().output_ready();
+    driver.wake();
+    assert_eq!(driver.call(64, [1, SCRATCH, 13, 0, 0, 0]), Some(13), "the next write begins from its start");
+}
+
+#[test]
 fn input_is_waited_for_and_ends() {
     let mut driver = Driver::with_scratch();
     assert_eq!(driver.call(63, [0, SCRATCH, 100, 0, 0, 0]), None);
