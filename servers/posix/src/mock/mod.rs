@@ -178,6 +178,18 @@ impl Host for Mock {
         self.write_current(to, from)
     }
 
+    fn load_double(&mut self, at: u64) -> Result<u64, CopyStop> {
+        assert!(at.is_multiple_of(8), "{at:#x} is given as aligned");
+        let mut word = [0; 8];
+        self.read_current(at, &mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+
+    fn store_double(&mut self, at: u64, value: u64) -> Result<(), CopyStop> {
+        assert!(at.is_multiple_of(8), "{at:#x} is given as aligned");
+        self.write_current(at, &value.to_le_bytes())
+    }
+
     fn zero_out(&mut self, to: u64, bytes: usize) -> Result<(), CopyStop> {
         self.write_current(to, &std::vec![0; bytes])
     }

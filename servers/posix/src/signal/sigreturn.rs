@@ -91,9 +91,29 @@ impl<H: Host> Server<H> {
         Ok(restored(&mut self.host, record, owner, self.strace, &mut self.attention))
     }
 
-    /// The same for a frame that has records.
+    /// The same for a frame that has records, of which it is the usual one that can be loaded at once.
     #[inline(never)]
     fn restore_with_vectors(&mut self, frame: u64, read: UserSlice, ends: FrameEnds) -> Result<Flow, Errno> {
+        let Current { thread, process, .. } = self.current()?;
+        let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
+        let owner = self.processes.get(process).ok_or(Errno::ESRCH)?;
+        let loaded = match usual_record(&mut self.host, frame + FRAME_BYTES, ends.record) {
+            Some((width, payload)) => self.host.load_vectors(record.context, width, payload).is_ok(),
+            None => false,
+        };
+        if !loaded {
+            return self.restore_with_records(frame, read, ends);
+        }
+        if restore_registers(&mut self.host, record, frame, &ends).is_err() {
+            return self.restore_anyhow(frame, read);
+        }
+        Ok(restored(&mut self.host, record, owner, self.strace, &mut self.attention))
+    }
+
+    /// The same for any records, wherever they lie.
+    #[cold]
+    #[inline(never)]
+    fn restore_with_records(&mut self, frame: u64, read: UserSlice, ends: FrameEnds) -> Result<Flow, Errno> {
         let Current { thread, process, space } = self.current()?;
         let record = self.threads.get_mut(thread).ok_or(Errno::ESRCH)?;
         let owner = self.processes.get(process).ok_or(Errno::ESRCH)?;
@@ -102,7 +122,7 @@ impl<H: Host> Server<H> {
         record.mask = ends.mask & !NEVER;
         let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
         let context = record.context;
-        if view.restore_vectors(context, frame, ends.record)? == Trap::FloatingPoint {
+        if view.restore_vectors(context, frame)? == Trap::FloatingPoint {
             return self.trap_at_return(context, frame, read, ends.stack);
         }
         if restore_registers(&mut self.host, record, frame, &ends).is_err() {
@@ -188,58 +208,51 @@ fn restored<H: Host>(
     Flow::Replaced
 }
 
+/// Those of an fcsr's causes that are a trap at once.
+#[inline]
+const fn enabled_causes(fcsr: u32) -> u32 {
+    fcsr & ((fcsr & ENABLES) << CAUSE_SHIFT)
+}
+
+/// The one record of a frame as the server writes it, with END behind it: its width and payload, all of which lies in the
+/// program's half. `None` for frames that are to be gone through, and for those whose fcsr is a trap.
+#[inline(always)] // One function with its caller: registers are saved once.
+fn usual_record<H: Host>(host: &mut H, first: u64, head: u64) -> Option<(Width, u64)> {
+    let (width, capability) = match low_u32(head) {
+        record::FPU => (Width::Fp, 1 << 3),
+        record::LSX => (Width::Lsx, 1 << 4),
+        record::LASX => (Width::Lasx, 1 << 5),
+        _ => return None,
+    };
+    let bytes = head >> 32;
+    let (payload, next) = (first + RECORD, first + bytes);
+    let usual = bytes >= RECORD + record::bytes(width) && next.is_multiple_of(8) && first.is_multiple_of(8);
+    // The payload lies below END: where that is the program's, all of it is.
+    if !usual
+        || host.hardware_capabilities() & capability == 0
+        || UserPtr::<u64>::new(next).is_err()
+        || low_u32(host.load_double(next).ok()?) != 0
+    {
+        return None;
+    }
+    let fcsr = low_u32(host.load_double(payload + record::fcsr(width)).ok()?);
+    (enabled_causes(fcsr) == 0).then_some((width, payload))
+}
+
 impl<H: Host> View<'_, H> {
-    #[inline(always)] // As `restore`.
-    fn restore_vectors(&mut self, context: ContextId, frame: u64, head: u64) -> Result<Trap, Errno> {
-        let first = frame + FRAME_BYTES;
-        let (width, payload, fcsr) = match self.usual_record(first, head) {
-            Some(usual) => usual,
-            None => match self.any_record(first)? {
-                Some(found) => found,
-                None => return Ok(Trap::No),
-            },
+    /// Loads the widest record of a frame. Linux restores what is there whether or not the flags say that it counts.
+    fn restore_vectors(&mut self, context: ContextId, frame: u64) -> Result<Trap, Errno> {
+        let Some((width, payload)) = self.read_records(frame + FRAME_BYTES)?.widest() else {
+            return Ok(Trap::No);
         };
-        let pending = fcsr & ((fcsr & ENABLES) << CAUSE_SHIFT);
+        let fcsr: u32 = self.read(UserPtr::new(payload + record::fcsr(width))?)?;
+        let pending = enabled_causes(fcsr);
         if pending != 0 {
             self.write(UserPtr::new(payload + record::fcsr(width))?, &(fcsr & !pending))?;
         }
         let payload = UserSlice::new(payload, record::fcsr(width) + 4)?;
         self.persist(payload, Access::Load, |host, at| host.load_vectors(context, width, at))?;
         Ok(if pending == 0 { Trap::No } else { Trap::FloatingPoint })
-    }
-
-    /// The widest record of a frame. Linux restores what is there whether or not the flags say that it counts.
-    #[cold]
-    #[inline(never)]
-    fn any_record(&mut self, first: u64) -> Result<Option<(Width, u64, u32)>, Errno> {
-        let Some((width, payload)) = self.read_records(first)?.widest() else { return Ok(None) };
-        let fcsr = self.read(UserPtr::new(payload + record::fcsr(width))?)?;
-        Ok(Some((width, payload, fcsr)))
-    }
-
-    /// The one record of a frame as the server writes it, with END behind it: its width, payload and fcsr. `None` for
-    /// frames that are to be gone through.
-    #[inline]
-    fn usual_record(&mut self, first: u64, head: u64) -> Option<(Width, u64, u32)> {
-        let (width, capability) = match low_u32(head) {
-            record::FPU => (Width::Fp, 1 << 3),
-            record::LSX => (Width::Lsx, 1 << 4),
-            record::LASX => (Width::Lasx, 1 << 5),
-            _ => return None,
-        };
-        let bytes = head >> 32;
-        let (payload, next) = (first + RECORD, first + bytes);
-        let usual =
-            bytes >= RECORD + record::bytes(width) && next.is_multiple_of(8) && first.is_multiple_of(8);
-        if !usual
-            || self.host.hardware_capabilities() & capability == 0
-            || UserPtr::<u64>::new(next).is_err()
-            || low_u32(self.host.load_double(next).ok()?) != 0
-        {
-            return None;
-        }
-        let fcsr = self.host.load_double(payload + record::fcsr(width)).ok()?;
-        Some((width, payload, low_u32(fcsr)))
     }
 
     /// Reads a frame's records up to the end.

@@ -66,6 +66,22 @@ fn every_form_of_a_wrong_record_is_refused() {
     }
 }
 
+/// A frame on the last page that a program may have, whose record says that it ends behind it.
+#[test]
+fn a_record_that_leaves_the_programs_half_is_refused() {
+    const LAST: u64 = (1 << 47) - 0x4000;
+    for beyond in [0, 8, 0x4000] {
+        let (mut driver, frame) = in_handler(Width::Lsx);
+        let copy = driver.peek(frame, 592);
+        assert_eq!(driver.call(222, [LAST, 0x4000, 3, 0x32, 0, 0]), Some(LAST));
+        driver.poke(LAST, &copy);
+        let bytes = u32::try_from((1 << 47) + beyond - (LAST + 576)).unwrap();
+        driver.poke(LAST + 576 + 4, &bytes.to_le_bytes());
+        driver.registers().general[3] = LAST;
+        assert!(refused(&mut driver), "{beyond}");
+    }
+}
+
 #[test]
 fn a_refused_frame_of_a_program_without_a_handler_kills() {
     let (mut driver, frame) = in_handler(Width::Fp);

@@ -63,6 +63,52 @@ fn records_are_as_wide_as_what_is_in_use_and_come_back() {
     }
 }
 
+/// The usual record is loaded at once; one whose END is on a page that is not there yet, that lies askew or that another one
+/// follows is gone through, and comes to the same.
+#[test]
+fn a_record_comes_back_from_wherever_its_frame_lies() {
+    for width in [Width::Fp, Width::Lsx, Width::Lasx] {
+        for place in ["as it was", "END on a new page", "askew", "askew before END", "another record"] {
+            let mut driver = running();
+            driver.handle(10, 0, 0);
+            driver.set_mask(bit(12));
+            let context = driver.context().unwrap();
+            let before = vectors(width);
+            driver.server().host.context(context).vectors = before;
+            driver.server().host.capabilities = 0x3f;
+            driver.kill_self(10);
+            assert_eq!(driver.handled(), Some(10));
+            let (_, _, end) = record(&mut driver);
+            let frame = driver.sp();
+            let bytes = end - frame;
+            let copy = driver.peek(frame, usize::try_from(bytes).unwrap());
+            let to = match place {
+                "as it was" => frame,
+                // Nobody has touched that page: what is read there is END.
+                "END on a new page" => SCRATCH + 0x8000 - bytes,
+                "askew" | "askew before END" => SCRATCH + 0x1004,
+                _ => SCRATCH + 0x1000,
+            };
+            driver.poke(to, &copy);
+            if place == "askew before END" {
+                let size = u32::try_from(bytes - 576).unwrap();
+                driver.poke(to + 576 + 4, &(size + 4).to_le_bytes());
+            }
+            if place == "another record" {
+                // LBT's, which is passed over.
+                driver.poke(to + bytes, &0x4254_0001_u32.to_le_bytes());
+                driver.poke(to + bytes + 4, &64_u32.to_le_bytes());
+            }
+            driver.registers().general[3] = to;
+            driver.server().host.context(context).vectors = MockVectors::default();
+            driver.sigreturn();
+            let case = (width, place);
+            assert_eq!(driver.server().host.context(context).vectors, before, "{case:?}");
+            assert_eq!((driver.sp(), driver.mask(), driver.a0()), (STACK, bit(12), 0), "{case:?}");
+        }
+    }
+}
+
 #[test]
 fn what_a_handler_used_is_not_the_programs() {
     let mut driver = running();
