@@ -5,6 +5,7 @@ mod direct;
 mod forged;
 mod frames;
 mod model;
+mod opened;
 mod stops;
 mod waits;
 
