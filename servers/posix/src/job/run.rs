@@ -48,8 +48,10 @@ impl<H: Host> Server<H> {
         while self.jobs.running.is_empty() {
             self.tell_ends();
             let Some(group) = self.jobs.waiting.pop_front() else { return };
-            // What one group of programs left there is not the next one's.
-            self.empty_temporary();
+            if self.jobs.started != 0 {
+                // What one group of programs left there is not the next one's; the first finds the user's files.
+                self.empty_temporary();
+            }
             self.jobs.before = Some(Holdings::of(self));
             for program in group {
                 self.start_program(program);

@@ -19,7 +19,9 @@ fn driver(job: &str) -> Driver {
         .file("bin/one", 0o755, &program::usual())
         .file("bin/two", 0o755, &program::usual())
         .file("bin/closed", 0o644, &program::usual())
-        .file("bin/text", 0o755, b"text");
+        .file("bin/text", 0o755, b"text")
+        .directory("tmp")
+        .file("tmp/own", 0o755, &program::usual());
     let mut driver = Driver::with_files(files);
     driver.server().jobs = Jobs::parse(job.as_bytes()).unwrap();
     driver.next = driver.posix.schedule();
@@ -94,6 +96,15 @@ fn programs_run_one_after_the_other_and_each_is_told() {
     assert_eq!(driver.next, Next::Finished);
     assert_eq!(told(&mut driver)[1], "program number=1 status=1 output=8 errors=0");
     assert_eq!(driver.server().jobs.status(), Some(7));
+}
+
+#[test]
+fn the_first_programs_find_the_users_files_in_tmp() {
+    let mut driver = driver("argument value=/tmp/own\nnext\nargument value=/tmp/own\n");
+    assert!(matches!(driver.next, Next::Enter(..)));
+    driver.call(EXIT_GROUP, [3, 0, 0, 0, 0, 0]);
+    assert_eq!(driver.next, Next::Finished);
+    assert_eq!(errors(&mut driver), "bixi: /tmp/own: not found\n", "the next ones find it empty");
 }
 
 #[test]
