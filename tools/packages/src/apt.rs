@@ -117,6 +117,8 @@ impl<'a> PrivateApt<'a> {
     /// There is no such package, or what it needs cannot be had.
     pub fn with_dependencies(&self, package: &str) -> Result<Vec<Offer>> {
         let mut command = self.get(self.shell.command("apt-get"));
+        // A name is a name: apt would take one that it does not know for a pattern of many.
+        command.args(["-o", "APT::Cmd::Pattern-Only=true"]);
         command.args(["--simulate", "--no-install-recommends", "install", package]);
         Ok(offers_in_simulation(&self.shell.read(&mut command)?))
     }

@@ -28,7 +28,7 @@ impl Progress {
         let what = format!("setup: {what}");
         let bar = spinner(shell, &what);
         if bar.is_none() {
-            eprintln!("{what}");
+            crate::tell!("{what}");
         }
         Self { bar, after: After::Line }
     }

@@ -86,7 +86,7 @@ impl Shell {
     /// Says what is started, to a user who wants to know.
     pub fn announce(&self, command: &Command) {
         if self.verbosity == Verbosity::Verbose {
-            eprintln!("+ {}", words(command));
+            crate::tell!("+ {}", words(command));
         }
     }
 }

@@ -91,10 +91,15 @@ pub(crate) fn run(
     host: &Host,
     arguments: &BenchArguments,
 ) -> Result<ExitCode> {
+    for file in arguments.json.iter().chain(&arguments.profile) {
+        // Told now, not after minutes of measuring; what is there stays until there is something new.
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        opened.into_diagnostic().wrap_err_with(|| format!("cannot write {}", file.display()))?;
+    }
     let programs = Programs::later(shell, workspace);
     let bench = Bench::build(shell, workspace, host, &programs, arguments.suite)?;
     let report = bench.measure(shell, arguments.profile.as_deref())?;
-    print!("{}", arguments.suite.table(&report));
+    packages::say::output(format_args!("{}", arguments.suite.table(&report)));
     if let Some(file) = &arguments.json {
         std::fs::write(file, report.to_json())
             .into_diagnostic()
@@ -102,7 +107,7 @@ pub(crate) fn run(
     }
     if arguments.repeat {
         same_minimum_and_median(&report, &bench.measure(shell, None)?)?;
-        println!("A second run gave the same minimum and median everywhere.");
+        packages::say!("A second run gave the same minimum and median everywhere.");
     }
     let within = check_budgets(workspace, &report)?;
     Ok(if within { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -252,7 +257,7 @@ pub(crate) fn check_budgets(workspace: &Workspace, report: &Report) -> Result<bo
     let findings = Budgets::parse("budgets.toml", &text)?.check(report);
     for finding in &findings {
         let kind = if finding.is_failure() { "error" } else { "note" };
-        eprintln!("{kind}: {finding}");
+        packages::tell!("{kind}: {finding}");
     }
     Ok(!findings.iter().any(report::Finding::is_failure))
 }

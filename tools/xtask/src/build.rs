@@ -75,8 +75,8 @@ pub(crate) fn named_image(
     name: &str,
     at: LoadAddress,
 ) -> Result<Image> {
-    let description = workspace.images().join(name).with_extension("toml");
-    if !description.is_file() {
+    let description = workspace.images().join(format!("{name}.toml"));
+    if name.contains('/') || !description.is_file() {
         return Err(miette!(
             help = format!("images/ has {}", names_of_images(workspace).join(", ")),
             "there is no image {name}: {} is missing",
@@ -109,7 +109,7 @@ pub(crate) fn image_of(
         form: Form::Elf,
     })?;
     for note in &built.notes {
-        eprintln!("note: {note}");
+        packages::tell!("note: {note}");
     }
     Ok(Image {
         file: built.path,

@@ -94,12 +94,17 @@ pub(crate) fn run(
 ) -> Result<ExitCode> {
     let manifest = Manifest::load()?;
     let on = if arguments.record { Where::Linux } else { arguments.on };
+    for name in &arguments.names {
+        if manifest.select(std::slice::from_ref(name)).next().is_none() {
+            return Err(miette!("tests/hosted/manifest.toml has no test {name:?}"));
+        }
+    }
     let tests: Vec<&Test> = manifest
         .select(&arguments.names)
         .filter(|test| on == Where::Bixi || test.on == Systems::Both)
         .collect();
     if tests.is_empty() {
-        return Err(miette!("tests/hosted/manifest.toml has no such test"));
+        return Err(miette!("these tests run on Bixi alone: `--on bixi` runs them"));
     }
     let loong64 = Loong64::new(shell, host, &workspace.setup_folder());
     let hosted = Hosted::provide(&loong64, workspace, &manifest, tests)?;
@@ -161,7 +166,7 @@ fn record(
     }
     oracle.version().clone_into(&mut recorded.kernel);
     recorded.store(hosted.manifest)?;
-    println!("recorded in tests/hosted/recorded.toml; look at what changed there");
+    packages::say!("recorded in tests/hosted/recorded.toml; look at what changed there");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -169,8 +174,8 @@ fn record(
 fn show(shell: &Shell, outcome: &Outcome) {
     if shell.verbosity() == Verbosity::Verbose {
         for stream in [&outcome.output, &outcome.errors] {
-            print!("{}", String::from_utf8_lossy(stream));
+            packages::say::output(format_args!("{}", String::from_utf8_lossy(stream)));
         }
-        println!("({})", outcome.end);
+        packages::say!("({})", outcome.end);
     }
 }

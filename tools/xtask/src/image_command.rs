@@ -29,7 +29,7 @@ pub(crate) fn run(shell: &Shell, workspace: &Workspace, arguments: &ImageArgumen
     let address = arguments.load_address.unwrap_or_default();
     let programs = Programs::later(shell, workspace);
     let image = build::image_of(&programs, &arguments.description, &arguments.output, address)?;
-    println!(
+    packages::say!(
         "{}: boots with `qemu-system-loongarch64 -machine virt -m {}M -kernel`",
         image.file.display(),
         image.memory_mib

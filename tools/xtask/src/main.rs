@@ -3,6 +3,12 @@
 //! Each sub-command is a module; all of them start programs through [`packages::shell`] and look at files through
 //! [`workspace`]. `--help` of each teaches what it does.
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic where nobody reads: `packages::say`"
+)]
+
 mod bench;
 mod boot;
 mod build;
@@ -111,7 +117,7 @@ fn main() -> ExitCode {
         _ => ExitCode::FAILURE,
     };
     carry_out(arguments).unwrap_or_else(|report| {
-        eprintln!("Error: {report:?}");
+        packages::tell!("Error: {report:?}");
         failed
     })
 }

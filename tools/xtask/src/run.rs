@@ -5,6 +5,7 @@ mod escape;
 mod streams;
 mod terminal;
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
     /// Add Debian's package NAME for LoongArch, with what it needs.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_package)]
     package: Vec<String>,
     /// Set a variable of the program's environment.
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
@@ -73,8 +74,8 @@ are the guest's. `exit` or Ctrl-D ends the shell and powers off; Ctrl-] twice st
 are plain streams.
 
 Status: the program's own, 128 and the number of the signal that ended it, 126 if it cannot be executed, 127 if there \
-is no such program, 124 when its time was up, 130 when the machine was stopped by Ctrl-], 125 when the arguments are wrong, or the guest \
-could not be run or failed itself.";
+is no such program, 124 when its time was up, 130 when the machine was stopped by Ctrl-], 141 when nobody reads its output any more, 125 when the arguments are wrong, \
+standard input cannot be read or standard output not written, or the guest could not be run or failed itself.";
 
 /// What is run if the user says nothing.
 const SHELL: &str = "sh";
@@ -101,7 +102,7 @@ pub(crate) fn run(
 
 /// Tells an error; the status is returned.
 fn told(report: &Report, status: u8) -> u8 {
-    eprintln!("{report:?}");
+    packages::tell!("{report:?}");
     status
 }
 
@@ -167,8 +168,11 @@ fn execute(shell: &Shell, image: &Image, machine: &Machine, terminal: Option<Use
     drop(terminal);
     let run = run?;
     Ok(match run.verdict {
+        // The program took what there was of its input for the whole.
+        Verdict::Passed { .. } if streams.input_failed => FAILED,
         Verdict::Passed { exit_code } => exit_code,
-        Verdict::GivenUp if streams.closed => BROKEN_PIPE,
+        Verdict::GivenUp if streams.refused == Some(ErrorKind::BrokenPipe) => BROKEN_PIPE,
+        Verdict::GivenUp if streams.refused.is_some() => FAILED,
         Verdict::GivenUp => UserTerminal::signal().map_or(STOPPED, |signal| 128 + signal),
         Verdict::Hung { .. } => {
             let late = "this run was stopped: its time was up, or it did not power off";
@@ -186,9 +190,31 @@ fn parse_variable(text: &str) -> Result<String, String> {
     }
 }
 
+/// Reads a package's name (Debian Policy 5.6.7); what apt would take for a wish to remove it is none.
+fn parse_package(text: &str) -> Result<String, String> {
+    let is_inside = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.');
+    let first = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    if first && text.bytes().all(is_inside) && !text.ends_with('-') {
+        return Ok(text.to_owned());
+    }
+    Err("a name of Debian's has a-z, 0-9, `+`, `-` and `.`, begins with a letter or digit, and does not end in `-`".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_have_names_of_debians() {
+        for name in ["bash", "g++", "libc6", "lua5.4", "7zip", "xz-utils"] {
+            assert_eq!(parse_package(name).unwrap(), name);
+        }
+        for no_name in
+            ["", "a b", "a\n", "../a", "lib*", "bash=5", "bash/sid", "Bash", "bash-", "-x", ".", "é"]
+        {
+            assert!(parse_package(no_name).is_err(), "{no_name:?}");
+        }
+    }
 
     #[test]
     fn variables_have_a_name() {

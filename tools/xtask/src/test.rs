@@ -95,6 +95,7 @@ pub(crate) fn run(
     echo::run(shell, workspace, &programs, &selection, campaign, &mut tally);
     hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
     command::run(&selection, campaign, &mut tally);
+    command::streams(&selection, &mut tally);
     session::run(&selection, campaign, &mut tally);
     killed::run(&selection, &mut tally);
     several::run(shell, workspace, host, &programs, &selection, &mut tally);
@@ -103,7 +104,7 @@ pub(crate) fn run(
     boots::run(shell, workspace, &programs, &selection, campaign, &mut tally);
     figures::run(shell, workspace, host, &programs, &selection, &mut tally);
     if let (Some(text), true) = (selection.text(), tally.is_empty()) {
-        println!("no test has {text:?} in its name");
+        packages::say!("no test has {text:?} in its name");
     }
     Ok(tally.finish())
 }

@@ -72,7 +72,7 @@ fn gather(shell: &Shell, workspace: &Workspace, host: &Host, arguments: &RunArgu
         files.add_folder(folder, Take::All)?;
     }
     for file in files.left_out() {
-        eprintln!("note: {} is a device, socket or pipe: it is left out", file.display());
+        packages::tell!("note: {} is a device, socket or pipe: it is left out", file.display());
     }
     Ok(files)
 }
@@ -111,7 +111,7 @@ enum Found {
 
 /// Carries a command in if it is a file of this machine's, and looks whether the guest has it.
 fn place(files: &mut Tree, name: &OsStr) -> Result<Found> {
-    let shown = name.to_string_lossy();
+    let shown = if name.is_empty() { "''".into() } else { name.to_string_lossy() };
     if !name.as_bytes().contains(&b'/') {
         let is_there =
             PATH.iter().any(|folder| !name.is_empty() && is_file(files, &Path::new(folder).join(name)));
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(told("tool"), "found");
         assert_eq!(told("/bin/tool"), "found");
         assert_eq!(told("none"), "nothing: none: not found in the guest's PATH");
-        assert_eq!(told(""), "nothing: : not found in the guest's PATH");
+        assert_eq!(told(""), "nothing: '': not found in the guest's PATH");
         assert_eq!(told("./none"), "nothing: ./none: there is no such file, neither here nor in the guest");
         assert_eq!(told("/"), "error: / is a folder");
         assert!(told("/proc/self/exe").starts_with("error: /proc/self/exe is a program for"));

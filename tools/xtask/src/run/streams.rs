@@ -29,13 +29,15 @@ pub(super) enum Lines {
 pub(super) struct Streams {
     shown: Shown,
     lines: Lines,
-    /// The user's standard output was closed: nobody reads it any more.
-    pub(super) closed: bool,
+    /// Why the user's standard output takes no more; a broken pipe where nobody reads it.
+    pub(super) refused: Option<ErrorKind>,
+    /// The user's standard input could not be read to its end.
+    pub(super) input_failed: bool,
 }
 
 impl Streams {
     pub(super) fn new(shown: Shown, lines: Lines) -> Self {
-        Self { shown, lines, closed: false }
+        Self { shown, lines, refused: None, input_failed: false }
     }
 
     /// Writes lines that are not the program's to standard error.
@@ -55,7 +57,7 @@ impl Streams {
                 if error.kind() != ErrorKind::BrokenPipe {
                     self.tell(format!("bixi: cannot write the program's output: {error}\n").as_bytes());
                 }
-                self.closed = true;
+                self.refused = Some(error.kind());
                 ControlFlow::Break(())
             }
         }
@@ -99,6 +101,7 @@ impl Listener for Streams {
 
     fn input_failed(&mut self, error: &std::io::Error) {
         self.tell(format!("bixi: cannot read standard input: {error}\n").as_bytes());
+        self.input_failed = true;
     }
 
     fn keeps(&self) -> Keep {

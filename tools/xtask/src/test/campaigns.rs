@@ -162,7 +162,7 @@ pub(super) fn find(
 /// Tells the rounds that were skipped, and fails for bad ones or for too many skipped.
 pub(super) fn verdict(findings: &Findings, rounds: usize) -> Result<()> {
     for (round, fault) in &findings.skipped {
-        println!("skipped: {round}: QEMU fails by itself, each time ({fault:?})");
+        packages::say!("skipped: {round}: QEMU fails by itself, each time ({fault:?})");
     }
     let bad: String = findings.bad.iter().map(|(round, why)| format!("\n{round}: {why}")).collect();
     ensure!(findings.bad.is_empty(), "{} of {rounds} rounds are bad:{bad}", findings.bad.len());

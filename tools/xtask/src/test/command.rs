@@ -29,6 +29,50 @@ pub(crate) fn run(selection: &Selection, campaign: Campaign, tally: &mut Tally) 
     }
 }
 
+/// Where a command's standard output leads, and what becomes of the command.
+const STREAMS: [(&str, &[&str], &str, i32, &str); 6] = [
+    ("a reader that has left, test", &["test", NOTHING], "| true", 141, ""),
+    ("a full device, test", &["test", NOTHING], ">/dev/full", 1, "Error: cannot write to standard output: "),
+    ("errors to a full device, run", &["run", "--", NOTHING], "2>/dev/full", 127, ""),
+    ("a reader that has left, run", &["run", "--", "yes"], "| true", 141, ""),
+    (
+        "a full device, run",
+        &["run", "--", "yes"],
+        ">/dev/full",
+        125,
+        "bixi: cannot write the program's output: ",
+    ),
+    ("a folder to read, run", &["run", "--", "cat"], "</", 125, "bixi: cannot read standard input: "),
+];
+/// The name of no test and no program.
+const NOTHING: &str = "nothing-has-this-name";
+
+/// Runs commands whose streams fail.
+pub(crate) fn streams(selection: &Selection, tally: &mut Tally) {
+    let of = |name: &str| format!("streams that fail: {name}");
+    if STREAMS.iter().any(|(name, ..)| selection.has(&of(name))) {
+        tally.section("commands whose streams fail");
+    }
+    for (name, words, stream, status, errors) in STREAMS {
+        if selection.has(&of(name)) {
+            tally.add(&of(name), fails(words, stream, status, errors));
+        }
+    }
+}
+
+fn fails(words: &[&str], stream: &str, status: i32, errors: &str) -> Result<()> {
+    // A reader is gone for certain once the pipe's other side has ended; the command takes longer than that.
+    let script = format!("set -o pipefail; \"$@\" {stream}");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, "bash"]).arg(std::env::current_exe().into_diagnostic()?).args(words);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let run = start_with_us(&mut command).and_then(Child::wait_with_output).into_diagnostic()?;
+    let told = String::from_utf8_lossy(&run.stderr);
+    ensure!(run.status.code() == Some(status), "it ended with {}\n{}", run.status, last_lines(&told, 30));
+    ensure!(told.starts_with(errors) && told.is_empty() == errors.is_empty(), "standard error has {told:?}");
+    Ok(())
+}
+
 fn runs(count: usize) -> Result<()> {
     let mut first = None;
     let mut failures = Vec::new();

@@ -46,7 +46,7 @@ pub(crate) fn run(
                 continue;
             }
         };
-        print!("{}", suite.table(&first));
+        packages::say::output(format_args!("{}", suite.table(&first)));
         let within = check_budgets(workspace, &first)
             .and_then(|within| if within { Ok(()) } else { Err(miette!("see the errors above")) });
         tally.add(budgets, within);

@@ -103,7 +103,7 @@ pub(super) fn record(run: &Run, place: &str, selection: &Selection, tally: &mut 
         match record {
             Record::SelfTest { name, result, detail } => {
                 let word = if result == SelfTestResult::Enforced { "enforced" } else { "not enforced" };
-                println!("machine: {name}: {word} ({detail})");
+                packages::say!("machine: {name}: {word} ({detail})");
             }
             Record::Test { name, result, reason } => {
                 seen += 1;

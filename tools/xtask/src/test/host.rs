@@ -55,13 +55,13 @@ pub(crate) fn run(
     let printed = String::from_utf8_lossy(&output.stdout);
     let counts = Counts::of(&printed);
     if !output.status.success() {
-        failed_parts(&printed).for_each(|part| println!("{part}"));
-        println!("{}", String::from_utf8_lossy(&output.stderr));
+        failed_parts(&printed).for_each(|part| packages::say!("{part}"));
+        packages::say!("{}", String::from_utf8_lossy(&output.stderr));
         if counts.failed == 0 {
             tally.fail("host tests", "they do not build, or one of them ended its process");
         }
     }
-    println!("{} passed, {} failed", counts.passed, counts.failed);
+    packages::say!("{} passed, {} failed", counts.passed, counts.failed);
     tally.add_counts(counts.passed, counts.failed);
     if counts.ignored > 0 {
         tally.skip("host tests", &format!("{} are marked `#[ignore]`", counts.ignored));

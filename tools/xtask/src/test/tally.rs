@@ -15,7 +15,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// Says which kind of test comes next.
     pub(crate) fn section(&self, title: &str) {
-        println!("== {title}");
+        packages::say!("== {title}");
     }
 
     /// Adds tests that were counted by somebody else.
@@ -26,13 +26,13 @@ impl Tally {
 
     /// Adds one test that passed.
     pub(crate) fn pass(&mut self, name: &str) {
-        println!("passed: {name}");
+        packages::say!("passed: {name}");
         self.passed += 1;
     }
 
     /// Adds one test that failed.
     pub(crate) fn fail(&mut self, name: &str, reason: &str) {
-        println!("FAILED: {name}: {reason}");
+        packages::say!("FAILED: {name}: {reason}");
         self.failed += 1;
     }
 
@@ -57,12 +57,12 @@ impl Tally {
     /// Prints what was skipped and, last, the count.
     pub(crate) fn finish(self) -> ExitCode {
         for (name, reason) in &self.skipped {
-            println!("skipped: {name}: {reason}");
+            packages::say!("skipped: {name}: {reason}");
         }
         if !self.skipped.is_empty() {
-            println!("{} skipped, for the reasons above", self.skipped.len());
+            packages::say!("{} skipped, for the reasons above", self.skipped.len());
         }
-        println!("{} passed, {} failed", self.passed, self.failed);
+        packages::say!("{} passed, {} failed", self.passed, self.failed);
         // A run in which nothing was tested is no success either.
         if self.failed == 0 && self.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
