@@ -14,6 +14,10 @@ const BUSYBOX: &str = "busybox-static";
 /// Where it lies.
 const BUSYBOX_PLACE: &str = "usr/bin/busybox";
 
+/// Debian's essential packages, which no package says that it needs, behind the package that uses their files: what
+/// knows terminals reads their descriptions.
+const TAKEN_FOR_GRANTED: [(&str, &str); 1] = [("libtinfo6", "ncurses-base")];
+
 /// Where Debian's packages, which have everything below `/usr`, expect links.
 const LINKS: [(&str, &str); 4] =
     [("bin", "usr/bin"), ("sbin", "usr/sbin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")];
@@ -65,9 +69,17 @@ pub fn of_packages(loong64: &Loong64<'_>, further: &[String]) -> Result<Tree> {
     for name in further {
         for package in loong64.with_dependencies(name)? {
             tree.add_folder(&package.files, Take::Programs)?;
+            for essential in taken_for_granted(&package.name) {
+                tree.add_folder(&loong64.package(essential)?.files, Take::Programs)?;
+            }
         }
     }
     Ok(tree)
+}
+
+/// What a package uses without saying so.
+fn taken_for_granted(package: &str) -> impl Iterator<Item = &'static str> {
+    TAKEN_FOR_GRANTED.into_iter().filter_map(move |(by, essential)| (by == package).then_some(essential))
 }
 
 /// Returns a root file system without files.

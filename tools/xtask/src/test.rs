@@ -96,6 +96,7 @@ pub(crate) fn run(
     hosted::run(shell, workspace, host, &programs, &selection, &mut tally);
     command::run(&selection, campaign, &mut tally);
     command::streams(&selection, &mut tally);
+    command::packages(&selection, &mut tally);
     session::run(&selection, campaign, &mut tally);
     killed::run(&selection, &mut tally);
     several::run(shell, workspace, host, &programs, &selection, &mut tally);

@@ -29,6 +29,31 @@ pub(crate) fn run(selection: &Selection, campaign: Campaign, tally: &mut Tally) 
     }
 }
 
+/// A terminal's description lies in a package that Debian takes for granted.
+const DESCRIBED: [&str; 7] = ["--package", "ncurses-bin", "--", "tput", "-T", "xterm", "bold"];
+/// What turns bold letters on there.
+const BOLD: &[u8] = b"\x1b[1m";
+
+/// Runs a program that counts on one of Debian's essential packages.
+pub(crate) fn packages(selection: &Selection, tally: &mut Tally) {
+    let name = "a package finds what Debian takes for granted";
+    if selection.has(name) {
+        tally.section("a program of a package");
+        tally.add(name, is_described());
+    }
+}
+
+fn is_described() -> Result<()> {
+    let mut command = Command::new(std::env::current_exe().into_diagnostic()?);
+    command.args(["run", "--timeout", TIMEOUT]).args(DESCRIBED);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = start_with_us(&mut command).and_then(Child::wait_with_output).into_diagnostic()?;
+    let told = String::from_utf8_lossy(&run.stderr);
+    ensure!(run.status.success(), "it ended with {}\n{}", run.status, last_lines(&told, 30));
+    ensure!(run.stdout == BOLD, "it wrote {:?}", String::from_utf8_lossy(&run.stdout));
+    Ok(())
+}
+
 /// Where a command's standard output leads, and what becomes of the command.
 const STREAMS: [(&str, &[&str], &str, i32, &str); 6] = [
     ("a reader that has left, test", &["test", NOTHING], "| true", 141, ""),
