@@ -1,8 +1,8 @@
 //! Copying a space: the child shares every page, and private ones are copied when either side stores.
 
-use super::area::{Area, Backing, Protection, Sharing};
+use super::area::{Backing, Protection, Sharing};
 use super::batch::Batch;
-use super::space::{Memory, Space, View};
+use super::space::{Space, View};
 use crate::Errno;
 use crate::host::{Host, PageRights};
 
@@ -21,10 +21,10 @@ impl<H: Host> View<'_, H> {
         (child.heap_start, child.heap_end) = (self.space.heap_start, self.space.heap_end);
         (child.mmap_top, child.sigreturn) = (self.space.mmap_top, self.space.sigreturn);
         child.strings = self.space.strings;
+        self.adopt(child);
         let mut parent_batch = Batch::new(self.space.id);
         let mut child_batch = Batch::new(child.id);
         for area in self.space.areas.iter() {
-            self.memory.adopt(child, area);
             // Both hold the frame from here on, so that neither may store.
             let mut rights = PageRights::empty();
             rights.set(PageRights::EXECUTE, area.protection.contains(Protection::EXECUTE));
@@ -48,14 +48,15 @@ impl<H: Host> View<'_, H> {
         parent_batch.flush(self.host)?;
         child_batch.flush(self.host)
     }
-}
 
-impl Memory {
-    fn adopt(&mut self, child: &mut Space, area: &Area) {
-        if let Backing::Object { object, .. } = area.backing {
-            self.objects.share(object, area.range.pages());
+    /// The child has all areas, and counts on what they show.
+    fn adopt(&mut self, child: &mut Space) {
+        for area in self.space.areas.iter() {
+            if let Backing::Object { object, .. } = area.backing {
+                self.memory.objects.share(object, area.range.pages());
+            }
         }
-        child.areas.insert(*area);
-        child.area_pages += area.range.pages();
+        child.areas = self.space.areas.clone();
+        child.area_pages = self.space.area_pages;
     }
 }

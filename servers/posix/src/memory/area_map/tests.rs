@@ -32,6 +32,8 @@ fn area(start: u64, pages: u64, bits: u8) -> Area {
 
 fn check(map: &AreaMap, model: &BTreeMap<u64, u8>) {
     let areas: Vec<_> = map.iter().collect();
+    assert_eq!(areas.len(), map.len());
+    assert!(map.blocks.iter().all(|block| !block.areas.is_empty() && block.areas.len() <= super::BLOCK));
     for pair in areas.windows(2) {
         assert!(pair[0].range.end <= pair[1].range.start, "overlap");
         assert!(pair[0].joined(pair[1]).is_none(), "two areas that could be one: {pair:?}");
@@ -79,19 +81,43 @@ proptest! {
         }
     }
 
+    /// Asked after every step: what a search has measured must not hide what becomes free later.
     #[test]
     fn a_gap_is_free_and_the_highest(steps in steps(), pages in 1..10_u64) {
         let mut map = AreaMap::default();
         for step in steps {
-            if let Step::Insert(start, pages, bits) = step
-                && map.is_free(PageRange::new(Page(start), pages))
-            {
-                map.insert(area(start, pages, bits));
+            match step {
+                Step::Insert(start, pages, bits) if map.is_free(PageRange::new(Page(start), pages)) => {
+                    map.insert(area(start, pages, bits));
+                }
+                Step::Remove(start, pages) => map.remove(PageRange::new(Page(start), pages), |_| ()),
+                Step::Protect(start, pages, bits) => map.update(PageRange::new(Page(start), pages), |area| {
+                    area.protection = Protection::from_bits_truncate(bits);
+                }),
+                Step::Insert(..) => {}
             }
+            let found = map.gap_below((Page(3), Page(PAGES)), pages, |page| page, |_| 0);
+            let fits = |start: &u64| map.is_free(PageRange::new(Page(*start), pages));
+            let expected = (3..=PAGES - pages).rev().find(fits);
+            prop_assert_eq!(found, expected.map(Page));
         }
-        let found = map.gap_below((Page(3), Page(PAGES)), pages, |page| page, |_| 0);
-        let fits = |start: &u64| map.is_free(PageRange::new(Page(*start), pages));
-        let expected = (3..=PAGES - pages).rev().find(fits);
-        prop_assert_eq!(found, expected.map(Page));
     }
+}
+
+/// What a program may have at most is made and taken away again, top down as mmap does, in any number of blocks.
+#[test]
+fn very_many_areas() {
+    const MANY: u64 = 10_000;
+    let mut map = AreaMap::default();
+    for number in 0..MANY {
+        let bounds = (Page(0), Page(2 * MANY));
+        let start = map.gap_below(bounds, 1, |page| page, |_| 0).unwrap();
+        assert_eq!(start, Page(2 * MANY - 1 - number));
+        map.insert(area(start.0, 1, u8::from(number.is_multiple_of(2))));
+        assert_eq!(map.len() as u64, number + 1);
+    }
+    map.update(PageRange::new(Page(0), 2 * MANY), |area| area.protection = Protection::READ);
+    assert_eq!((map.len(), map.iter().count()), (1, 1));
+    map.remove(PageRange::new(Page(0), 2 * MANY), |_| ());
+    assert!(map.is_empty() && map.iter().next().is_none());
 }
