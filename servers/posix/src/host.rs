@@ -6,6 +6,7 @@
 
 mod registers;
 
+use crate::Errno;
 use crate::address::{PAGE_BYTES, PageRange};
 use registers::register;
 use zerocopy::{FromZeros, IntoBytes};
@@ -162,10 +163,13 @@ fn for_each_stop(
 /// How much of its own memory the server has left: no program may use up all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reserve {
-    /// Only what is going on may go on: a page that is touched and not there kills its program.
+    /// Only what is going on may go on: for a page that is touched and not there a program is killed.
     Last,
     /// Calls that the server would have to remember more for are refused.
     Low,
+    /// Only files are not made any more: they stay when their makers end, and whoever removes them has to be
+    /// started and to open their directory first.
+    Scarce,
     /// Enough.
     #[default]
     Plenty,
@@ -459,5 +463,19 @@ pub trait Host: 'static {
     #[inline]
     fn reserve(&self) -> Reserve {
         Reserve::Plenty
+    }
+    /// Lets a call go on that makes the server remember more.
+    ///
+    /// # Errors
+    /// The refusal that is given, if less than that is left.
+    #[inline]
+    fn require(&self, least: Reserve, refusal: Errno) -> Result<(), Errno> {
+        if self.reserve() < least { Err(refusal) } else { Ok(()) }
+    }
+    /// Whether the server can take on so many bytes at once and not come down to the last of its memory: asked before
+    /// what is as large as a program made it.
+    fn has_room(&self, bytes: usize) -> bool {
+        let _ = bytes;
+        self.reserve() > Reserve::Last
     }
 }

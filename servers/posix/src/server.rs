@@ -12,6 +12,7 @@ use crate::futex::Futexes;
 use crate::host::{ContextId, Host, SpaceId, Stream};
 use crate::memory::object::ObjectId;
 use crate::memory::space::{Memory, Space, View};
+use crate::number::to_usize;
 use crate::process::numbers::Numbers;
 use crate::process::{Pid, Process, ProcessId, SpaceKey, Status, Thread, ThreadId};
 use crate::random::Random;
@@ -142,6 +143,8 @@ impl<H: Host> Server<H> {
     pub fn new(mut host: H, resources: &Resources<'_>) -> Result<Self, crate::file::cpio::Damaged> {
         let memory = Memory::new(&mut host, resources.window_pages);
         let mut waits = WaitQueues::default();
+        // Linux's tmpfs: one file for every second page of memory.
+        let more_files = to_usize(memory.frames.total() / 2);
         let random = Random::new(host.random_seed());
         let now = host.monotonic_ns();
         let started = crate::file::node::Time::of_ns(now.saturating_add(host.realtime_offset_ns()));
@@ -153,7 +156,7 @@ impl<H: Host> Server<H> {
             free_contexts: (1..=resources.contexts).rev().map(ContextId).collect(),
             processes: Slots::new(usize::from(resources.contexts)),
             numbers: Numbers::default(),
-            files: Files::new(resources.archive, started, &mut waits)?,
+            files: Files::new(resources.archive, started, &mut waits, more_files)?,
             terminals: Terminals::default(),
             attention: Attention::Quiet,
             at_once: None,

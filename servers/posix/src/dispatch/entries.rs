@@ -4,10 +4,11 @@
 //! `$a6` and the number in `$a7`, and returns result and [`Next`] in `$a0` and `$a1`: the trampoline moves
 //! nothing. What cannot be answered at once is not on the short way: it goes through [`Posix::begin`].
 
+use super::admission::{admission, admit};
 use super::{Arguments, Flow, strace};
 use crate::Errno;
 use crate::for_each_linux_call;
-use crate::host::{Host, Reserve};
+use crate::host::Host;
 use crate::number::to_usize;
 use crate::process::schedule::Posix;
 use crate::signal::Attention;
@@ -99,8 +100,10 @@ macro_rules! define_entries {
                     {
                         let arguments = Arguments::new([a0, a1, a2, a3, a4, a5]);
                         let Some(server) = posix.server() else { return no_server() };
-                        let (plain, flow) = if const { super::remembers($number) } && is_low(server) {
-                            (true, Err(Errno::ENOMEM))
+                        let (plain, flow) = if const { admission($number).is_some() }
+                            && let Err(refusal) = admit(&server.host, $number)
+                        {
+                            (true, Err(refusal))
                         } else {
                             let done = $handler(server, arguments);
                             // What has no async fn neither waits nor begins anew.
@@ -145,9 +148,7 @@ macro_rules! define_entries {
             number: u64,
             arguments: Arguments,
         ) -> Result<Flow, Errno> {
-            if super::remembers(number) && is_low(server) {
-                return Err(Errno::ENOMEM);
-            }
+            admit(&server.host, number)?;
             match number {
                 $($number => $handler(server, arguments).into_flow(),)*
                 _ => {
@@ -305,11 +306,6 @@ extern "C" fn leave_by_registers<H: Host>(
 ) -> Answer {
     let (number, flow) = Outcome::apart(outcome, value);
     leave(posix, number, Arguments::new([a0, a1, a2, a3, a4, a5]), Ok(flow))
-}
-
-/// Whether the server must not take on more than it has (C-45: running out is ENOMEM for a program).
-fn is_low<H: Host>(server: &crate::server::Server<H>) -> bool {
-    server.host.reserve() < Reserve::Plenty
 }
 
 /// What is rarer than a result.

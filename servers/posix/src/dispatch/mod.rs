@@ -5,6 +5,7 @@
 //! every pointer argument × every bad value". Any number at all has an answer (C-14): what is not there is
 //! ENOSYS, and counted.
 
+pub mod admission;
 pub mod argument;
 pub mod entries;
 pub mod names;
@@ -116,18 +117,6 @@ pub enum First {
 /// Those of the call; ENOSYS for one that never waits.
 pub async fn wait<H: Host>(cx: &Cx<H>, number: u64, arguments: Arguments) -> Result<u64, Errno> {
     table::wait(cx, number, arguments).await
-}
-
-/// Whether a call makes the server remember more than before for as long as its program likes: an area, a name, a
-/// process, an open file.
-pub const fn remembers(number: u64) -> bool {
-    matches!(
-        number,
-        // dup, dup3, mknodat, mkdirat, symlinkat, linkat, openat, pipe2.
-        23 | 24 | 33 | 34 | 36 | 37 | 56 | 59
-        // mremap, clone, execve, mmap, mprotect, renameat2, clone3.
-        | 216 | 220 | 221 | 222 | 226 | 276 | 435
-    )
 }
 
 /// The row of a number.

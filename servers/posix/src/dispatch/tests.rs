@@ -332,6 +332,12 @@ fn a_server_that_is_low_on_memory_refuses_to_remember_more() {
     assert_eq!(driver.call(mmap, anonymous), Some(Errno::ENOMEM.to_result()));
     assert_eq!(driver.call(munmap, [area, PAGE_BYTES, 0, 0, 0, 0]), Some(0), "giving back is never refused");
     assert!(driver.call(getpid, [0; 6]).unwrap() > 0);
+    // Files go first: whoever removes them is let in.
+    driver.server().host.reserve = crate::host::Reserve::Scarce;
+    assert_eq!(driver.result(34, [0; 6]), Err(Errno::ENOSPC));
+    assert_eq!(driver.result(138, [0; 6]), Err(Errno::EFAULT));
+    driver.server().host.reserve = crate::host::Reserve::Low;
+    assert_eq!(driver.result(138, [0; 6]), Err(Errno::EAGAIN));
     driver.server().host.reserve = crate::host::Reserve::Plenty;
     assert_eq!(driver.call(mmap, anonymous), Some(area));
 }

@@ -52,6 +52,9 @@ struct Node {
     next: u32,
 }
 
+/// Most queues and waiters when somebody waits in several queues at once: a program may name any number of them.
+pub const MOST: usize = 1 << 17;
+
 /// Every queue and waiter.
 #[derive(Debug, Default)]
 pub struct WaitQueues {

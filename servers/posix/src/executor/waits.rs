@@ -1,9 +1,9 @@
 //! Waiting in several queues at once: whichever is woken first ends the wait, and only once.
 
 use super::cx::Cx;
-use super::wait::{QueueId, Tag, WaiterId, Woken};
+use super::wait::{MOST, QueueId, Tag, WaiterId, Woken};
 use crate::Errno;
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 use crate::server::Server;
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,12 +17,31 @@ pub struct Waits<'a, H: Host> {
     members: Vec<WaiterId>,
 }
 
+impl<H: Host> Server<H> {
+    /// Whether somebody may wait in so many queues at once.
+    pub(crate) fn may_wait_in(&self, queues: usize) -> bool {
+        // One queue or two, as most wait in, are never too many.
+        queues <= 2 || self.waits.len() + queues <= MOST && self.host.reserve() >= Reserve::Scarce
+    }
+}
+
 impl<'a, H: Host> Waits<'a, H> {
     /// Enters the queues now, in one step with the check that made it necessary.
-    pub fn enter(cx: &'a Cx<H>, server: &mut Server<H>, queues: Vec<QueueId>, due_ns: Option<u64>) -> Self {
+    ///
+    /// # Errors
+    /// ENOMEM when all who wait would be too many.
+    pub fn enter(
+        cx: &'a Cx<H>,
+        server: &mut Server<H>,
+        queues: Vec<QueueId>,
+        due_ns: Option<u64>,
+    ) -> Result<Self, Errno> {
+        if !server.may_wait_in(queues.len()) {
+            return Err(Errno::ENOMEM);
+        }
         let leader = server.waits.wait(cx.thread, None, Tag::default(), due_ns);
         let members = queues.into_iter().map(|queue| server.waits.join(leader, queue)).collect();
-        Self { cx, leader, members }
+        Ok(Self { cx, leader, members })
     }
 
     /// Waits.

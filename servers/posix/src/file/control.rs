@@ -5,7 +5,7 @@ use super::lock::{Ask, Whose, record};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
-use crate::host::{Host, Input};
+use crate::host::{Host, Input, Reserve};
 use crate::number::{low_i32, low_u32};
 use crate::server::Server;
 use crate::user::UserPtr;
@@ -43,6 +43,7 @@ pub fn fcntl<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Fl
     }
     let done = match command {
         F_DUPFD | F_DUPFD_CLOEXEC => {
+            server.host.require(Reserve::Scarce, Errno::ENOMEM)?;
             let from = u32::try_from(low_i32(argument)).map_err(|_| Errno::EINVAL)?;
             if u64::from(from) >= server.process()?.limits.files() {
                 return Err(Errno::EINVAL);

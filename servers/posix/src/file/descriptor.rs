@@ -197,6 +197,11 @@ impl Descriptors {
         taken
     }
 
+    /// Bytes of the server's memory that a copy takes.
+    pub fn bytes(&self) -> usize {
+        self.table.len() * size_of::<Option<Descriptor>>()
+    }
+
     /// Processes that have it.
     pub(super) const fn users(&self) -> u32 {
         self.users

@@ -8,7 +8,7 @@ use super::tree::NodeId;
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
-use crate::number::{low_u32, to_usize};
+use crate::number::{low_i32, to_usize};
 use crate::server::Server;
 use crate::user::UserSlice;
 use alloc::vec::Vec;
@@ -58,7 +58,8 @@ pub fn getdents64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resu
     if !file.is_readable() {
         return Err(Errno::EBADF);
     }
-    let room = u64::from(low_u32(arguments.word(2)));
+    // Linux takes more than 2 GiB for no room at all.
+    let room = u64::try_from(low_i32(arguments.word(2))).unwrap_or(0);
     let to = UserSlice::new(arguments.word(1), room)?;
     let mut listing = Listing {
         bytes: core::mem::take(&mut server.files.listing),

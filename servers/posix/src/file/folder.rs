@@ -74,6 +74,8 @@ impl Hash {
 }
 
 const LEAST: usize = 8;
+/// Places that an emptied directory keeps.
+const KEPT: usize = 128;
 /// Cookies begin where a listing's positions of `.` and `..` end.
 pub const FIRST_COOKIE: u64 = 3;
 
@@ -132,6 +134,10 @@ impl Folder {
             self.entries.clear();
             self.index.fill(0);
         }
+        if self.entries.capacity() > KEPT && self.live < self.entries.capacity() / 8 {
+            self.rebuild();
+            self.entries.shrink_to(self.live * 2);
+        }
         Some((name, node, cookie))
     }
 
@@ -166,8 +172,7 @@ impl Folder {
     fn rebuild(&mut self) {
         self.entries.retain(|entry| entry.node.is_some());
         let slots = ((self.live + 1) * 2).next_power_of_two().max(LEAST);
-        self.index.clear();
-        self.index.resize(slots, 0);
+        self.index = alloc::vec![0; slots];
         for position in 0..self.entries.len() {
             let hash = self.entries.get(position).map_or(0, |entry| entry.hash);
             self.note(position + 1, hash);

@@ -78,6 +78,9 @@ impl Lock {
     }
 }
 
+/// Most locks of the whole system: Linux has no limit but memory, of which there is less here.
+const MOST: usize = 1 << 14;
+
 /// Every lock.
 #[derive(Debug)]
 pub struct Locks {
@@ -89,6 +92,11 @@ pub struct Locks {
 impl Locks {
     pub(super) fn new(waits: &mut WaitQueues) -> Self {
         Self { locks: Vec::new(), changed: waits.create() }
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.locks.len()
     }
 
     /// Whether nobody has any.
@@ -131,18 +139,30 @@ impl Locks {
     }
 
     /// Takes a range of an owner's locks away, and puts another in its place.
-    fn replace(&mut self, range: &Lock, with: Option<Lock>) {
-        let mut parts = Vec::new();
-        self.locks.retain(|lock| {
-            let overlaps = lock.is_same_kind(range) && lock.start < range.end && range.start < lock.end;
-            if overlaps {
-                parts.push(Lock { end: range.start, ..*lock });
-                parts.push(Lock { start: range.end, ..*lock });
-            }
-            !overlaps
-        });
-        self.locks.extend(parts.into_iter().filter(|part| part.start < part.end));
-        self.locks.extend(with);
+    ///
+    /// # Errors
+    /// ENOLCK when that would be one too many; then nothing was done.
+    fn replace(&mut self, range: &Lock, with: Option<Lock>) -> Result<(), Errno> {
+        let overlaps =
+            |lock: &Lock| lock.is_same_kind(range) && lock.start < range.end && range.start < lock.end;
+        let parts: Vec<Lock> = self
+            .locks
+            .iter()
+            .filter(|lock| overlaps(lock))
+            .flat_map(|lock| [Lock { end: range.start, ..*lock }, Lock { start: range.end, ..*lock }])
+            .collect();
+        let whole = parts.len() / 2;
+        let parts = || parts.iter().filter(|part| part.start < part.end).chain(&with);
+        let before = self.locks.len();
+        let after = before - whole + parts().count();
+        if after > before && after > MOST {
+            return Err(Errno::ENOLCK);
+        }
+        if whole != 0 {
+            self.locks.retain(|lock| !overlaps(lock));
+        }
+        self.locks.extend(parts());
+        Ok(())
     }
 }
 
@@ -184,13 +204,13 @@ fn try_flock<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Op
         end: u64::MAX,
     };
     // As Linux: what the file had locked is let go before it waits for something else.
-    server.files.locks.replace(&wanted, None);
+    server.files.locks.replace(&wanted, None)?;
     server.waits.wake_all(server.files.locks.changed, &mut server.ready);
     if hold.is_some() {
         if server.files.locks.blocker(&wanted).is_some() {
             return Ok(Some(server.files.locks.changed));
         }
-        server.files.locks.replace(&wanted, Some(wanted));
+        server.files.locks.replace(&wanted, Some(wanted))?;
     }
     Ok(None)
 }
@@ -266,14 +286,14 @@ pub(super) fn record<H: Host>(
         return Err(Errno::EBADF);
     }
     if request.kind == F_UNLCK {
-        server.files.locks.replace(&wanted, None);
+        server.files.locks.replace(&wanted, None)?;
         server.waits.wake_all(server.files.locks.changed, &mut server.ready);
         return Ok(None);
     }
     if server.files.locks.blocker(&wanted).is_some() {
         return if ask == Ask::Wait { Ok(Some(server.files.locks.changed)) } else { Err(Errno::EAGAIN) };
     }
-    server.files.locks.replace(&wanted, Some(wanted));
+    server.files.locks.replace(&wanted, Some(wanted))?;
     // An exclusive lock may have become a shared one.
     server.waits.wake_all(server.files.locks.changed, &mut server.ready);
     Ok(None)

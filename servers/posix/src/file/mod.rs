@@ -97,14 +97,20 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files of an archive.
+    /// The files of an archive; programs may make so many more.
     ///
     /// # Errors
     /// What is wrong with the archive.
-    pub fn new(archive: &'static [u8], now: Time, waits: &mut WaitQueues) -> Result<Self, Damaged> {
+    pub fn new(
+        archive: &'static [u8],
+        now: Time,
+        waits: &mut WaitQueues,
+        more: usize,
+    ) -> Result<Self, Damaged> {
         let mut tree = Tree::new(now);
         tree.fill(archive)?;
         let proc_at = tree.furnish(now);
+        tree.allow(more);
         Ok(Self {
             tree,
             proc_at,

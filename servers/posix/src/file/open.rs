@@ -11,7 +11,7 @@ use super::walk::{Last, PATH_MAX, Slash, Target};
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::executor::cx::Cx;
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 use crate::number::{low_i32, low_u32};
 use crate::server::Server;
 use alloc::vec::Vec;
@@ -177,6 +177,7 @@ impl<H: Host> Server<H> {
         let parent = self.node_of(target.parent, Errno::ENOENT)?;
         let fresh = self.fresh(parent, content, mode)?;
         let now = fresh.now;
+        self.host.require(Reserve::Plenty, Errno::ENOSPC)?;
         let id = self.files.tree.create(fresh)?;
         self.files.tree.link(parent, target.given(), id, now)?;
         Ok(id)
@@ -317,6 +318,7 @@ impl<H: Host> Server<H> {
         }
         let parent = self.node_of(place, Errno::EOPNOTSUPP)?;
         let fresh = self.fresh(parent, Content::File(FileData::Archive(&[])), wish.mode)?;
+        self.host.require(Reserve::Plenty, Errno::ENOSPC)?;
         let id = self.files.tree.create(fresh)?;
         let bits = wish.bits & !(flags::TRUNC | flags::DIRECTORY);
         Ok((Place::Node(id), Wish { bits, mode: MADE }))

@@ -143,7 +143,7 @@ pub async fn ppoll_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Result<
     let result = loop {
         let waits = cx.attempt(|server| {
             let queues = watched(server, arguments)?;
-            Ok(Waits::enter(cx, server, queues, due))
+            Waits::enter(cx, server, queues, due)
         })?;
         match cx.attempt(|server| scan(server, arguments)) {
             Ok(0) => {}
@@ -204,6 +204,9 @@ fn watched<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Vec<
             && let Ok(file) = server.real_file(fd).copied()
         {
             queues.extend(server.poll_queues(&file));
+            if !server.may_wait_in(queues.len()) {
+                return Err(Errno::ENOMEM);
+            }
         }
     }
     Ok(queues)
@@ -230,8 +233,8 @@ pub async fn pselect6_waiting<H: Host>(cx: &Cx<H>, arguments: Arguments) -> Resu
     })?;
     cx.attempt(|server| mask.map_or(Ok(()), |mask| server.borrow_mask(mask)))?;
     let result = loop {
-        let waits = cx.with(|server| {
-            let queues = sets.queues(server);
+        let waits = cx.attempt(|server| {
+            let queues = sets.queues(server)?;
             Waits::enter(cx, server, queues, due)
         })?;
         match cx.attempt(|server| sets.finish(server, arguments, Empty::Waits)) {
@@ -320,14 +323,17 @@ impl Sets {
         Ok(Some(ready))
     }
 
-    fn queues<H: Host>(&self, server: &Server<H>) -> Vec<QueueId> {
+    fn queues<H: Host>(&self, server: &Server<H>) -> Result<Vec<QueueId>, Errno> {
         let mut queues = Vec::new();
         for fd in (0..self.end).filter(|fd| self.names(*fd)) {
             if let Ok(file) = server.real_file(u64::from(fd)) {
                 queues.extend(server.poll_queues(file));
+                if !server.may_wait_in(queues.len()) {
+                    return Err(Errno::ENOMEM);
+                }
             }
         }
-        queues
+        Ok(queues)
     }
 
     fn names(&self, fd: u32) -> bool {

@@ -201,7 +201,9 @@ impl<H: Host> Server<H> {
             return Err(Errno::ENOSPC);
         }
         for page in pages.iter() {
-            if self.memory.objects.filled(object, page).is_none() && !self.memory.has_room_for_files() {
+            if self.memory.objects.filled(object, page).is_none()
+                && !self.memory.has_room_for_files(&self.host)
+            {
                 return Err(Errno::ENOSPC);
             }
             let memory = &mut self.memory;

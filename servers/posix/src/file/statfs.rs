@@ -78,7 +78,7 @@ fn tell<H: Host>(server: &mut Server<H>, place: Place, to: u64) -> Result<u64, E
     };
     let told = match place {
         Place::Node(_) => {
-            let (files, used) = (super::tree::MOST_NODES as u64, server.files.tree.len() as u64);
+            let (files, used) = (server.files.tree.most() as u64, server.files.tree.used() as u64);
             Statfs {
                 kind: TMPFS_MAGIC,
                 blocks: frames.total(),

@@ -20,8 +20,8 @@ define_id! {
     NodeId
 }
 
-/// Most nodes (Linux's tmpfs has a limit too).
-pub const MOST_NODES: usize = 1 << 20;
+/// Most nodes; there is a lower limit once the archive is in.
+const MOST_NODES: usize = 1 << 20;
 /// Names of one file (Linux's tmpfs has no limit; the count must not wrap).
 const MOST_LINKS: u32 = 1 << 30;
 
@@ -39,6 +39,10 @@ impl NodeId {
 pub struct Tree {
     nodes: Slots<NodeId, Node>,
     last_number: u64,
+    /// Names beside the first of files that have several.
+    further_names: usize,
+    /// Most nodes and further names.
+    most: usize,
 }
 
 /// What a freed node leaves to be given back.
@@ -64,7 +68,8 @@ pub struct Fresh {
 impl Tree {
     /// A tree with an empty root directory.
     pub fn new(now: Time) -> Self {
-        let mut tree = Self { nodes: Slots::new(MOST_NODES), last_number: 0 };
+        let mut tree =
+            Self { nodes: Slots::new(MOST_NODES), last_number: 0, further_names: 0, most: MOST_NODES };
         let content = Content::Directory(Folder::default());
         let owner = Owner { user: 0, group: 0 };
         let root = tree.create(Fresh { content, permissions: 0o755, owner, now });
@@ -93,6 +98,21 @@ impl Tree {
         self.nodes.len()
     }
 
+    /// Allows so many nodes and further names more than there are.
+    pub fn allow(&mut self, more: usize) {
+        self.most = self.used().saturating_add(more).min(MOST_NODES);
+    }
+
+    /// How many nodes there may be: a further name of a file counts as one, as in Linux's tmpfs.
+    pub const fn most(&self) -> usize {
+        self.most
+    }
+
+    /// How many of them there are.
+    pub fn used(&self) -> usize {
+        self.nodes.len() + self.further_names
+    }
+
     /// Whether no node lives.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -111,6 +131,9 @@ impl Tree {
     /// # Errors
     /// ENOSPC when there are too many.
     pub fn create(&mut self, fresh: Fresh) -> Result<NodeId, Errno> {
+        if self.used() >= self.most {
+            return Err(Errno::ENOSPC);
+        }
         let Fresh { content, permissions, owner, now } = fresh;
         self.last_number += 1;
         let node = Node {
@@ -133,12 +156,16 @@ impl Tree {
     /// Gives a node a name in a directory that has none like it.
     ///
     /// # Errors
-    /// ENOENT for a directory that was removed; EMLINK for too many names.
+    /// ENOENT for a directory that was removed; EMLINK for too many names; ENOSPC as [`Tree::create`].
     pub fn link(&mut self, parent: NodeId, name: Name, id: NodeId, now: Time) -> Result<(), Errno> {
         let node = self.get(id).ok_or(Errno::ENOENT)?;
         let is_directory = node.is_directory();
         if node.links >= MOST_LINKS {
             return Err(Errno::EMLINK);
+        }
+        let is_further = !is_directory && node.links != 0;
+        if is_further && self.used() >= self.most {
+            return Err(Errno::ENOSPC);
         }
         let above = self.get_mut(parent).ok_or(Errno::ENOENT)?;
         // A removed directory has no links: nothing is made in it.
@@ -148,6 +175,7 @@ impl Tree {
         above.touch(now, Touched::Content);
         above.links += u32::from(is_directory);
         let cookie = above.folder_mut().ok_or(Errno::ENOTDIR)?.insert(name, id);
+        self.further_names += usize::from(is_further);
         let node = self.get_mut(id).ok_or(Errno::ENOENT)?;
         node.links += 1 + u32::from(is_directory);
         if !matches!(node.known, Known::At(..)) {
@@ -186,9 +214,11 @@ impl Tree {
         node.touch(now, Touched::Status);
         let lost = matches!(node.known, Known::At(at, which) if at == parent && which == cookie);
         let goes = node.links == 0 && node.holders == 0;
+        let was_further = !is_directory && node.links != 0;
         if lost {
             node.known = if goes { Known::Nowhere } else { Known::Was(parent, name) };
         }
+        self.further_names -= usize::from(was_further);
         if is_directory && let Some(above) = self.get_mut(parent) {
             above.links = above.links.saturating_sub(1);
         }

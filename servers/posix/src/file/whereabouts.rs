@@ -5,7 +5,7 @@ use super::node::Known;
 use super::permission::EXECUTE;
 use super::place::Place;
 use super::tree::ROOT;
-use super::walk::Last;
+use super::walk::{Last, PATH_MAX};
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::host::Host;
@@ -41,6 +41,9 @@ pub fn getcwd<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u
     };
     path.push(0);
     let written = found.filter(|()| !removed).ok_or(Errno::ENOENT).and_then(|()| {
+        if path.len() > PATH_MAX {
+            return Err(Errno::ENAMETOOLONG);
+        }
         if path.len() > most_moved(arguments.word(1)) {
             return Err(Errno::ERANGE);
         }
@@ -48,7 +51,9 @@ pub fn getcwd<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<u
         server.view()?.write_bytes(&path, to)?;
         Ok(path.len() as u64)
     });
-    server.files.text = path;
+    if path.capacity() <= 2 * PATH_MAX {
+        server.files.text = path;
+    }
     written
 }
 

@@ -6,7 +6,7 @@ use crate::server::Server;
 use core::fmt;
 
 /// Kinds of things that are counted.
-const KINDS: usize = 12;
+const KINDS: usize = 14;
 
 /// Their names, in the plural.
 const NAMES: [&str; KINDS] = [
@@ -22,6 +22,8 @@ const NAMES: [&str; KINDS] = [
     "event counters",
     "alarms",
     "queues and waiters",
+    "locks",
+    "terminals",
 ];
 
 /// How many there are of each kind.
@@ -44,6 +46,8 @@ impl Holdings {
             server.files.events.len(),
             server.alarms.len(),
             server.waits.len(),
+            server.files.locks.len(),
+            server.terminals.table.len(),
         ])
     }
 

@@ -92,6 +92,7 @@ impl<H: Host> Server<H> {
     /// Starts a program by its path, or as execvp(3) finds it.
     fn start_by_name(&mut self, program: Program) -> Result<Pid, Errno> {
         let Program { arguments, environment, directory } = program;
+        let words = |environment: &[Vec<u8>]| (arguments.iter().collect(), environment.iter().collect());
         let directory = match directory.as_slice() {
             b"" => Place::ROOT,
             path => self.lookup(Place::ROOT, path, Last::Follow)?,
@@ -101,6 +102,7 @@ impl<H: Host> Server<H> {
         }
         let name = arguments.first().cloned().unwrap_or_default();
         if name.contains(&b'/') {
+            let (arguments, environment) = words(&environment);
             return self.start(Strings { path: name, arguments, environment }, directory);
         }
         let path = environment.iter().find_map(|string| string.strip_prefix(b"PATH="));
@@ -109,7 +111,7 @@ impl<H: Host> Server<H> {
         for folder in path.split(|byte| *byte == b':').filter(|_| !name.is_empty()) {
             let folder = if folder.is_empty() { b".".as_slice() } else { folder };
             let path = [folder, b"/", name.as_slice()].concat();
-            let (arguments, environment) = (arguments.clone(), environment.clone());
+            let (arguments, environment) = words(&environment);
             match self.start(Strings { path, arguments, environment }, directory) {
                 Err(Errno::ENOENT | Errno::ENOTDIR) => {}
                 Err(Errno::EACCES) => refusal = Errno::EACCES,

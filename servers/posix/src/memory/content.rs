@@ -5,7 +5,7 @@ use super::area::{Area, Backing};
 use super::object::{Look, ObjectId, ToFill};
 use super::space::{Memory, View};
 use crate::address::{Frame, PAGE_BYTES, PAGE_SIZE, Page, PageRange};
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 use crate::number::{to_u64, to_usize};
 use crate::user::{Short, UserSlice};
 use alloc::vec::Vec;
@@ -75,8 +75,9 @@ pub enum Why {
 
 impl Memory {
     /// Whether files may take a frame more.
-    pub fn has_room_for_files(&self) -> bool {
-        self.frames.free_count() > self.frames.total() / LEFT_TO_PROGRAMS
+    pub fn has_room_for_files<H: Host>(&self, host: &H) -> bool {
+        let frames = self.frames.free_count() > self.frames.total() / LEFT_TO_PROGRAMS;
+        frames && host.reserve() == Reserve::Plenty
     }
 
     /// Reads an object's bytes into the server's memory; all of them must lie before the object's end.
@@ -166,7 +167,7 @@ impl<H: Host> View<'_, H> {
         let no_space = Stopped { done: 0, why: Why::NoSpace };
         let whole = to_usize(piece.len()) == PAGE_SIZE;
         let there = matches!(self.memory.objects.look(object, page), Look::Frame(_));
-        if !there && !self.memory.has_room_for_files() {
+        if !there && !self.memory.has_room_for_files(self.host) {
             return Err(no_space);
         }
         let Memory { objects, frames, .. } = &mut *self.memory;

@@ -5,7 +5,7 @@ use super::batch::map_all;
 use super::object::NoPage;
 use super::space::{STACK_GAP, View, single};
 use crate::address::{Frame, PAGE_BYTES, Page, PageRange};
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 
 /// How a page was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,10 @@ impl<H: Host> View<'_, H> {
     /// # Errors
     /// [`Refused`] names the signal.
     pub fn resolve(&mut self, address: u64, access: Access) -> Result<(), Refused> {
+        // A page costs the server memory of its own, whoever touches it: the program, or a call on its behalf.
+        if self.host.reserve() == Reserve::Last {
+            return Err(Refused::OutOfMemory);
+        }
         let page = Page::of(address);
         let area = match self.space.areas.find(page) {
             Some(area) => *area,

@@ -128,7 +128,10 @@ impl<H: Host> View<'_, H> {
             self.check_commit(sharing, protection, range)?;
         }
         // What the new area replaces makes room for it; nothing is taken away before that is clear.
-        let replaced: u64 = self.space.areas.parts(range).map(|area| area.range.pages()).sum();
+        let replaced: u64 = match flags.intersects(MapFlags::FIXED) {
+            true => self.space.areas.parts(range).map(|area| area.range.pages()).sum(),
+            false => 0,
+        };
         self.check_room(pages - replaced)?;
         self.unmap(range)?;
         let backing = match (request.file, sharing) {
@@ -166,14 +169,22 @@ impl<H: Host> View<'_, H> {
     }
 
     /// Touches every page of a range as far as that is allowed; failing is not an error (MAP_POPULATE).
+    ///
+    /// Zeros that can only be read are left to the program: they cost no frames, and there may be any number of them.
     pub fn populate(&mut self, range: PageRange) {
-        for page in range.iter() {
-            let Some(area) = self.space.areas.find(page) else { continue };
+        let mut page = range.start;
+        while page < range.end {
+            let Some(area) = self.space.areas.at_or_after(page).copied() else { return };
             let writable = area.protection.contains(Protection::WRITE) && area.sharing == Sharing::Private;
+            if area.range.start > page || area.is_fresh() && !writable {
+                page = if area.range.start > page { area.range.start } else { area.range.end };
+                continue;
+            }
             let access = if writable { Access::Store } else { Access::Load };
             if self.resolve(page.address(), access).is_err() {
                 return;
             }
+            page = page.plus(1);
         }
     }
 

@@ -29,6 +29,13 @@ impl PageMap {
         self.pages
     }
 
+    /// Bytes of the server's memory that as many pages so far apart take elsewhere, at most.
+    pub fn bytes(&self) -> usize {
+        /// What the allocator needs beside a chunk, and twice its place in the list.
+        const BESIDE: usize = 64;
+        self.chunks.len() * (size_of::<Chunk>() + BESIDE)
+    }
+
     /// Whether no page has a frame.
     pub fn is_empty(&self) -> bool {
         self.pages == 0

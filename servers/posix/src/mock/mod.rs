@@ -34,6 +34,8 @@ pub struct Mock {
     pub tables_left: u32,
     /// What is left of the server's own memory.
     pub reserve: crate::host::Reserve,
+    /// How much the server can take on at once, if there is an end to it.
+    pub spare: Option<usize>,
     /// Calls of MapMany, and entries in them.
     pub map_calls: u64,
     /// Entries of all calls of MapMany.
@@ -112,6 +114,7 @@ impl Mock {
         Self {
             tables_left: 10_000,
             reserve: crate::host::Reserve::Plenty,
+            spare: None,
             room: [usize::MAX; 2],
             seed: Some([7; 32]),
             capabilities: 0x1f,
@@ -391,6 +394,10 @@ impl Host for Mock {
 
     fn reserve(&self) -> crate::host::Reserve {
         self.reserve
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        self.spare.is_none_or(|spare| bytes <= spare) && self.reserve > crate::host::Reserve::Last
     }
 
     fn log(&mut self, line: &str) {

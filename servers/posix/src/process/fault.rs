@@ -2,9 +2,10 @@
 
 use super::instruction::{self, Bounds};
 use super::schedule::{Next, Posix};
+use super::shortage::Relieved;
 use super::{Signal, ThreadId};
 use crate::address::LOWER_HALF_END;
-use crate::host::{Exit, Host, Registers, Reserve};
+use crate::host::{Exit, Host, Registers};
 use crate::memory::fault::{Access, Refused};
 use crate::server::Server;
 use crate::signal::frame::flags;
@@ -127,16 +128,24 @@ const fn floating_point_code(fcsr: u32) -> i32 {
     code::FPE_FLTUNK
 }
 
-impl Refused {
-    /// The signal of an access that is refused.
-    const fn signal(self, address: u64) -> Info {
-        let (signal, code) = match self {
-            Self::NotMapped => (Signal::SIGSEGV, code::SEGV_MAPERR),
-            Self::Protected => (Signal::SIGSEGV, code::SEGV_ACCERR),
-            Self::BeyondEnd => (Signal::SIGBUS, code::BUS_ADRERR),
-            Self::OutOfMemory => (Signal::SIGKILL, code::SI_KERNEL),
+/// What becomes of a fault that cannot be resolved.
+#[derive(Clone, Copy, Debug)]
+enum Unresolved {
+    /// The thread gets a signal.
+    Signal(Info),
+    /// Somebody has to give memory back first.
+    OutOfMemory,
+}
+
+impl Unresolved {
+    const fn of(refused: Refused, fault: Fault) -> Self {
+        let (signal, code) = match refused {
+            Refused::NotMapped => (Signal::SIGSEGV, code::SEGV_MAPERR),
+            Refused::Protected => (Signal::SIGSEGV, code::SEGV_ACCERR),
+            Refused::BeyondEnd => (Signal::SIGBUS, code::BUS_ADRERR),
+            Refused::OutOfMemory => return Self::OutOfMemory,
         };
-        Info::fault(signal, code, address)
+        Self::Signal(Info::fault(signal, code, fault.address))
     }
 }
 
@@ -144,12 +153,20 @@ impl<H: Host> Posix<H> {
     /// The acting thread's program faulted, and its whole context is stored: what runs next.
     pub fn faulted(&mut self, fault: Fault) -> Next {
         let Some(server) = self.server() else { return Next::Finished };
-        let Some(current) = server.acting else { return self.schedule() };
-        match server.resolve(current.thread, fault) {
-            Ok(next) => next,
-            Err(info) => {
-                server.fault_signal(current.thread, fault, info);
-                self.replaced()
+        loop {
+            let Some(current) = server.acting else { return self.schedule() };
+            match server.resolve(current.thread, fault) {
+                Ok(next) => return next,
+                // Tried again once somebody has been killed, unless that was who touched the page.
+                Err(Unresolved::OutOfMemory) if server.relieve() == Relieved::Yes => {}
+                Err(Unresolved::OutOfMemory) => {
+                    server.kill_current(Signal::SIGKILL);
+                    return self.schedule();
+                }
+                Err(Unresolved::Signal(info)) => {
+                    server.fault_signal(current.thread, fault, info);
+                    return self.replaced();
+                }
             }
         }
     }
@@ -170,25 +187,21 @@ impl<H: Host> Server<H> {
         self.force(thread, info);
     }
 
-    fn resolve(&mut self, thread: ThreadId, fault: Fault) -> Result<Next, Info> {
-        let out_of_memory = Refused::OutOfMemory.signal(fault.address);
-        let context = self.threads.get(thread).ok_or(out_of_memory)?.context;
+    fn resolve(&mut self, thread: ThreadId, fault: Fault) -> Result<Next, Unresolved> {
+        let context = self.threads.get(thread).ok_or(Unresolved::OutOfMemory)?.context;
         let Some(access) = fault.access() else {
             let registers = self.host.registers(context);
             if fault.exception() == exception::FLOATING_POINT {
                 let code = floating_point_code(self.host.take_causes(context));
-                return Err(Info::fault(Signal::SIGFPE, code, registers.pc));
+                return Err(Unresolved::Signal(Info::fault(Signal::SIGFPE, code, registers.pc)));
             }
-            return Err(fault.signal(&registers));
+            return Err(Unresolved::Signal(fault.signal(&registers)));
         };
         if fault.address >= LOWER_HALF_END {
-            return Err(Refused::NotMapped.signal(fault.address));
+            return Err(Unresolved::of(Refused::NotMapped, fault));
         }
-        if self.host.reserve() == Reserve::Last {
-            return Err(out_of_memory);
-        }
-        let mut view = self.view().map_err(|_| out_of_memory)?;
-        view.resolve(fault.address, access).map_err(|refused| refused.signal(fault.address))?;
+        let mut view = self.view().map_err(|_| Unresolved::OutOfMemory)?;
+        view.resolve(fault.address, access).map_err(|refused| Unresolved::of(refused, fault))?;
         Ok(Next::Enter(context, Exit::Full))
     }
 }

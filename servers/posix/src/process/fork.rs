@@ -7,6 +7,7 @@ use super::{Adopts, Executed, Origin, Pid, Process, ProcessId, SpaceKey};
 use crate::Errno;
 use crate::dispatch::Arguments;
 use crate::executor::cx::Cx;
+use crate::file::descriptor::Descriptors;
 use crate::file::place::{Descend, Holdings};
 use crate::host::{ContextId, Host};
 use crate::memory::space::{Space, View};
@@ -21,6 +22,7 @@ pub(super) fn fork<H: Host>(server: &mut Server<H>, request: &Request) -> Result
         return Err(Errno::ENOSYS);
     }
     server.check_process_limit()?;
+    server.check_room_for_copy(request)?;
     let space = server.child_space(request)?;
     server.fork_into(space, request).inspect_err(|_| server.release_space(space))
 }
@@ -54,6 +56,21 @@ impl<H: Host> Server<H> {
         let threads = self.processes.iter().filter(|(_, record)| same(record));
         let count: usize = threads.map(|(_, record)| record.threads.len()).sum();
         if count as u64 >= process.limits.processes() { Err(Errno::EAGAIN) } else { Ok(()) }
+    }
+
+    /// Whether the server has room for what of a child is as large as its parent made it.
+    fn check_room_for_copy(&self, request: &Request) -> Result<(), Errno> {
+        let process = self.process()?;
+        let mut bytes = process.credentials.groups.len() * size_of::<u32>();
+        if !request.flags.contains(CloneFlags::VM) {
+            let space = &self.spaces.get(process.space).ok_or(Errno::ESRCH)?.space;
+            bytes += space.areas.bytes() + space.pages.bytes();
+        }
+        if !request.flags.contains(CloneFlags::FILES) {
+            let table = self.files.descriptors.get(process.files.descriptors);
+            bytes += table.map_or(0, Descriptors::bytes);
+        }
+        if self.host.has_room(bytes) { Ok(()) } else { Err(Errno::ENOMEM) }
     }
 
     /// The space of a child: the parent's own, or a copy of it.

@@ -27,6 +27,8 @@ const SIGNALS: usize = 11;
 const QUEUES: usize = 12;
 const NICE: usize = 13;
 const REALTIME: usize = 14;
+/// Signals of a process that are so few that all processes together may have them.
+const FEW_SIGNALS: u64 = 16;
 /// Linux's NR_OPEN: what nobody may go beyond.
 const OPEN_MAX: u64 = 1 << 20;
 
@@ -42,13 +44,17 @@ pub struct Limit {
 
 /// A process's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits([Limit; KINDS]);
+pub struct Limits {
+    all: [Limit; KINDS],
+    /// Signals that may wait without another look at the limit, and at the server's memory.
+    few_signals: u64,
+}
 
 impl Default for Limits {
     /// Linux's for its first process.
     fn default() -> Self {
         let endless = Limit { soft: INFINITY, hard: INFINITY };
-        let mut limits = Self([endless; KINDS]);
+        let mut limits = Self { all: [endless; KINDS], few_signals: 0 };
         limits.set(STACK, Limit { soft: 8 << 20, hard: INFINITY });
         limits.set(CORE, Limit { soft: 0, hard: INFINITY });
         limits.set(PROCESSES, Limit { soft: 1024, hard: 1024 });
@@ -65,7 +71,7 @@ impl Default for Limits {
 impl Limits {
     /// Seconds of processor time.
     pub fn processor(&self) -> Limit {
-        self.0.first().copied().unwrap_or(Limit { soft: INFINITY, hard: INFINITY })
+        self.all.first().copied().unwrap_or(Limit { soft: INFINITY, hard: INFINITY })
     }
 
     /// The soft limit for processor time is a second later (Linux: check_process_timers).
@@ -89,6 +95,12 @@ impl Limits {
         self.soft(SIGNALS)
     }
 
+    /// Signals that may wait without a look at anything else.
+    #[inline]
+    pub const fn few_signals(&self) -> u64 {
+        self.few_signals
+    }
+
     /// How long a file may be made.
     pub fn file_bytes(&self) -> u64 {
         self.soft(FILE_BYTES)
@@ -101,16 +113,19 @@ impl Limits {
 
     /// Every limit, in the order of its kinds.
     pub const fn all(&self) -> &[Limit] {
-        &self.0
+        &self.all
     }
 
     fn soft(&self, kind: usize) -> u64 {
-        self.0.get(kind).map_or(INFINITY, |limit| limit.soft)
+        self.all.get(kind).map_or(INFINITY, |limit| limit.soft)
     }
 
     fn set(&mut self, kind: usize, limit: Limit) {
-        if let Some(place) = self.0.get_mut(kind) {
+        if let Some(place) = self.all.get_mut(kind) {
             *place = limit;
+        }
+        if kind == SIGNALS {
+            self.few_signals = limit.soft.min(FEW_SIGNALS);
         }
     }
 }
@@ -133,7 +148,7 @@ pub fn prlimit64<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Resul
     if target != own && !exceeds && theirs != (Triple::of(user), Triple::of(group)) {
         return Err(Errno::EPERM);
     }
-    let before = *process.limits.0.get(kind).ok_or(Errno::EINVAL)?;
+    let before = *process.limits.all.get(kind).ok_or(Errno::EINVAL)?;
     if let Some(limit) = new {
         if limit.soft > limit.hard {
             return Err(Errno::EINVAL);

@@ -17,6 +17,7 @@ pub mod prctl;
 pub mod priority;
 pub mod robust;
 pub mod schedule;
+mod shortage;
 pub mod start;
 pub mod system;
 pub mod usage;

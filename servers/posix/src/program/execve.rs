@@ -3,7 +3,8 @@
 use super::elf::Program;
 use super::layout::Layout;
 use super::load::{LoadError, Loaded};
-use super::stack::{Facts, Strings};
+use super::stack::{Facts, STRING_MOST, Strings};
+use super::words::Words;
 use crate::Errno;
 use crate::dispatch::{Arguments, Flow};
 use crate::file::node::Content;
@@ -27,8 +28,6 @@ const SP: usize = 3;
 const MOST_SCRIPTS: u32 = 5;
 /// Bytes that Linux reads of a program first: a script's first line ends within them.
 const FIRST_BYTES: usize = 256;
-/// Most strings of a list (MAX_ARG_STRINGS is 2^31 - 1; memory ends sooner).
-const STRINGS_MOST: usize = 1 << 20;
 
 /// A program ready to take a process over.
 #[derive(Debug)]
@@ -46,10 +45,14 @@ pub struct Prepared {
 /// execve(2).
 pub fn execve<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<Flow, Errno> {
     let path = server.read_path(arguments.word(0))?;
-    let arguments_given = read_strings(server, arguments.word(1))?;
-    let environment = read_strings(server, arguments.word(2))?;
-    let arguments_given = if arguments_given.is_empty() { alloc::vec![Vec::new()] } else { arguments_given };
-    let strings = Strings { path, arguments: arguments_given, environment };
+    let most = Strings::most(server.process()?.limits.memory().stack);
+    let mut strings = Strings { path, ..Strings::default() };
+    strings.arguments = read_strings(server, arguments.word(1), most)?;
+    if strings.arguments.is_empty() {
+        strings.arguments.push(b"");
+    }
+    let left = most.saturating_sub(strings.arguments.counted() as u64);
+    strings.environment = read_strings(server, arguments.word(2), left)?;
     let from = server.directory()?;
     match server.prepare(strings, from) {
         Ok(prepared) => server.replace(prepared),
@@ -62,9 +65,8 @@ pub fn execve<H: Host>(server: &mut Server<H>, arguments: Arguments) -> Result<F
 }
 
 /// Reads a list of strings, ended by null; a null list is empty, as on Linux.
-fn read_strings<H: Host>(server: &mut Server<H>, list: u64) -> Result<Vec<Vec<u8>>, Errno> {
-    let mut strings = Vec::new();
-    let mut bytes = 0;
+fn read_strings<H: Host>(server: &mut Server<H>, list: u64, most: u64) -> Result<Words, Errno> {
+    let mut strings = Words::default();
     if list == 0 {
         return Ok(strings);
     }
@@ -74,12 +76,12 @@ fn read_strings<H: Host>(server: &mut Server<H>, list: u64) -> Result<Vec<Vec<u8
         if address == 0 {
             return Ok(strings);
         }
-        let mut string = Vec::new();
-        let read = server.view()?.read_string(address, 32 << 14, &mut string);
-        read.map_err(|error| if error == Errno::ENAMETOOLONG { Errno::E2BIG } else { error })?;
-        bytes += string.len();
-        strings.push(string);
-        if bytes > 8 << 20 || strings.len() > STRINGS_MOST {
+        let mut view = server.view()?;
+        strings.push_with(|bytes| {
+            let read = view.append_string(address, STRING_MOST, bytes);
+            read.map_err(|error| if error == Errno::ENAMETOOLONG { Errno::E2BIG } else { error })
+        })?;
+        if strings.counted() as u64 > most {
             return Err(Errno::E2BIG);
         }
     }
@@ -147,9 +149,8 @@ impl<H: Host> Server<H> {
             let first = first.get(..there).unwrap_or_default();
             let Some(line) = first.strip_prefix(b"#!") else { return Ok(node) };
             let (interpreter, argument) = script_line(line)?;
-            let first = [Some(interpreter.clone()), argument, Some(path)].into_iter().flatten();
-            let end = strings.arguments.len().min(1);
-            strings.arguments.splice(0..end, first);
+            let first = [Some(&interpreter), argument.as_ref(), Some(&path)].into_iter().flatten();
+            strings.arguments.replace_first(first.map(Vec::as_slice));
             path = interpreter;
         }
         Err(Errno::ELOOP)

@@ -9,6 +9,7 @@ pub mod layout;
 pub mod load;
 pub mod stack;
 pub mod vdso;
+pub mod words;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 use super::layout::Layout;
 use super::load::Loaded;
+use super::words::Words;
 use crate::Errno;
 use crate::address::{PAGE_BYTES, Page, PageRange};
 use crate::host::Host;
@@ -14,11 +15,16 @@ use crate::memory::space::{StringRanges, View};
 use crate::process::credentials::Credentials;
 use crate::user::UserSlice;
 use alloc::vec::Vec;
+use arrayvec::ArrayVec;
 
 /// Bytes of stack that are there at once; the rest comes as it grows (setup_arg_pages: 128 KiB).
 const AT_ONCE: u64 = 128 << 10;
 /// Longest single string (MAX_ARG_STRLEN: 32 pages).
-const STRING_MOST: usize = 32 << 14;
+pub const STRING_MOST: usize = 32 << 14;
+/// What lies on the stack beside strings and the pointers to them, at most.
+const OTHERS_BYTES: usize = 1024;
+/// Bytes that are turned round at once on their way to the stack.
+const PIECE: usize = 4096;
 const CLOCK_TICKS: u64 = 100;
 const HEADER_BYTES: u64 = 56;
 const PLATFORM: &[u8] = b"loongarch\0";
@@ -29,9 +35,9 @@ pub struct Strings {
     /// The path that was executed.
     pub path: Vec<u8>,
     /// Arguments, without their zeros.
-    pub arguments: Vec<Vec<u8>>,
+    pub arguments: Words,
     /// Environment, without zeros.
-    pub environment: Vec<Vec<u8>>,
+    pub environment: Words,
 }
 
 /// What the auxiliary vector says.
@@ -80,13 +86,15 @@ impl Strings {
     /// # Errors
     /// E2BIG beyond a quarter of RLIMIT_STACK, or 6 MiB, or for a single string that is too long.
     pub fn check(&self, stack_limit: u64) -> Result<(), Errno> {
-        const POINTER: usize = 8;
-        let all = || self.arguments.iter().chain(&self.environment);
-        let bytes: usize = all().map(|string| string.len() + 1 + POINTER).sum();
-        // Linux: three quarters of 8 MiB at most, 32 pages at least.
-        let most = (stack_limit / 4).clamp(32 * PAGE_BYTES, (8 << 20) / 4 * 3);
-        let long = all().any(|string| string.len() >= STRING_MOST);
-        if long || bytes as u64 > most { Err(Errno::E2BIG) } else { Ok(()) }
+        let long = self.arguments.iter().chain(self.environment.iter()).any(|word| word.len() >= STRING_MOST);
+        let bytes = self.arguments.counted() + self.environment.counted();
+        if long || bytes as u64 > Self::most(stack_limit) { Err(Errno::E2BIG) } else { Ok(()) }
+    }
+
+    /// How much arguments and environment may be together, as [`Words::counted`] has it: Linux's three quarters of
+    /// 8 MiB at most, 32 pages at least.
+    pub fn most(stack_limit: u64) -> u64 {
+        (stack_limit / 4).clamp(32 * PAGE_BYTES, (8 << 20) / 4 * 3)
     }
 }
 
@@ -102,7 +110,9 @@ impl<H: Host> View<'_, H> {
         layout: &Layout,
         protection: Protection,
     ) -> Result<u64, Errno> {
-        let mut image = Image { top: layout.stack_top, bytes: Vec::new() };
+        let strings_bytes = strings.path.len() + strings.arguments.counted() + strings.environment.counted();
+        let mut image =
+            Image { top: layout.stack_top, bytes: Vec::with_capacity(strings_bytes + OTHERS_BYTES) };
         image.push(&[0; 8]);
         let path = image.push_string(&strings.path);
         let environment_end = image.at();
@@ -138,8 +148,14 @@ impl<H: Host> View<'_, H> {
             return Err(Errno::ENOMEM);
         }
         self.add_area(Area::zeros(range, protection, Role::Stack))?;
-        let bytes: Vec<u8> = image.bytes.iter().rev().copied().collect();
-        self.write_other(&bytes, UserSlice::new(sp, bytes.len() as u64)?).map_err(|_| Errno::ENOMEM)?;
+        let mut at = sp;
+        for piece in image.bytes.rchunks(PIECE) {
+            let mut turned: ArrayVec<u8, PIECE> = ArrayVec::new();
+            turned.extend(piece.iter().rev().copied());
+            let to = UserSlice::new(at, turned.len() as u64)?;
+            self.write_other(&turned, to).map_err(|_| Errno::ENOMEM)?;
+            at += turned.len() as u64;
+        }
         Ok(sp)
     }
 }
@@ -194,8 +210,9 @@ impl Image {
     }
 
     /// The last string lies highest; the addresses come in the strings' order.
-    fn push_strings(&mut self, strings: &[Vec<u8>]) -> Vec<u64> {
-        let mut addresses: Vec<u64> = strings.iter().rev().map(|string| self.push_string(string)).collect();
+    fn push_strings(&mut self, strings: &Words) -> Vec<u64> {
+        let mut addresses = Vec::with_capacity(strings.len());
+        addresses.extend(strings.iter().rev().map(|string| self.push_string(string)));
         addresses.reverse();
         addresses
     }

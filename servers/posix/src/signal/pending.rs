@@ -7,6 +7,9 @@ use super::info::{Info, code};
 use super::number::{SYNCHRONOUS, Signal};
 use alloc::vec::Vec;
 
+/// Most entries of a process, whatever RLIMIT_SIGPENDING says.
+pub const MOST: u64 = 1 << 14;
+
 /// The signals.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {

@@ -3,9 +3,10 @@
 use super::action::Disposition;
 use super::info::{Info, code};
 use super::number::{DefaultAction, NEVER, STOPS, Signal};
+use super::pending::MOST;
 use super::{Attention, Stopped};
 use crate::Errno;
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 use crate::process::{Process, ProcessId, Status, Thread, ThreadId};
 use crate::server::Server;
 
@@ -212,12 +213,15 @@ impl<H: Host> Server<H> {
         Ok(())
     }
 
-    /// Whether RLIMIT_SIGPENDING has room: Linux counts by user, here each process has the whole limit.
+    /// Whether RLIMIT_SIGPENDING has room, and the server: Linux counts by user, here each process has the whole
+    /// limit.
     fn queue_room(&self, process: ProcessId) -> bool {
         let Some(record) = self.processes.get(process) else { return false };
         let threads = record.threads.iter().filter_map(|thread| self.threads.get(*thread));
         let of_threads: usize = threads.map(|thread| thread.signals.pending.queued()).sum();
-        ((of_threads + record.signals.pending.queued()) as u64) < record.limits.signals()
+        let queued = (of_threads + record.signals.pending.queued()) as u64;
+        queued < record.limits.few_signals()
+            || queued < record.limits.signals().min(MOST) && self.host.reserve() >= Reserve::Scarce
     }
 
     /// Sees to it that a thread passes a place of delivery soon.
@@ -257,7 +261,7 @@ fn keep(
         || signal.bit() & (STOPS | NEVER | Signal::SIGCONT.bit()) != 0
         || owner.signals.actions.get(signal).disposition(signal) != Disposition::Handle
         || owner.signals.stopped == Stopped::Yes
-        || queued as u64 >= owner.limits.signals()
+        || queued as u64 >= owner.limits.few_signals()
     {
         return None;
     }

@@ -9,20 +9,28 @@ use posix::host::{MapEntry, MapReason, MapStop, PageRights, WindowPage};
 use runtime::host::frame;
 use runtime::mapping::{give_tables, map_list, map_one};
 use runtime::memory::DEPTH;
-use runtime::stubs::{CNode, VSpace};
+use runtime::stubs::{CNode, PageTable, VSpace};
 
 use super::bug;
 
-/// The windows in the linear map, and the page tables that no space has yet.
+/// The windows in the linear map, and the page tables.
+///
+/// A space keeps its stock when its program ends, since another will use it. When no table is left that no space ever
+/// had, what lies unused in any stock is taken back: else one program could keep all of them from the others for good.
 #[derive(Debug)]
 pub(super) struct Frames {
     windows: [Mapped; WINDOWS],
     tables: SlotRange,
+    /// Those from here on were never given to a space.
+    fresh: u64,
+    /// Where the search for unused ones goes on.
+    hand: u64,
 }
 
 impl Frames {
     pub(super) fn new(info: &HostInfo) -> Self {
-        Self { windows: info.windows, tables: info.tables }
+        let SlotRange { start, .. } = info.tables;
+        Self { windows: info.windows, tables: info.tables, fresh: start, hand: start }
     }
 
     /// Where a page lies in the linear map. The library names pages of the windows alone.
@@ -84,13 +92,39 @@ impl Frames {
 
     /// Gives tables to a space; answers how many there were.
     pub(super) fn give(&mut self, space: VSpace, tables: u32) -> u32 {
-        let count = u64::from(tables).min(self.tables.end - self.tables.start);
-        let root = CNode(CPtr(abi::server::slot::CNODE));
-        if let Err(refusal) = give_tables(space, root, self.tables.start, DEPTH, count) {
-            bug(format_args!("giving {count} page tables: {refusal}"));
+        let count = u64::from(tables).min(self.tables.end - self.fresh);
+        if count == 0 {
+            return (0..tables).take_while(|_| self.give_unused(space)).count().try_into().unwrap_or(0);
         }
-        self.tables.start += count;
+        give(space, self.fresh, count);
+        self.fresh += count;
         u32::try_from(count).unwrap_or(0)
+    }
+
+    /// Gives a space a table that lies unused in a stock; says whether there was one.
+    fn give_unused(&mut self, space: VSpace) -> bool {
+        for _ in self.tables.start..self.tables.end {
+            let slot = self.hand;
+            self.hand = if slot + 1 < self.tables.end { slot + 1 } else { self.tables.start };
+            match PageTable(CPtr(slot)).unmap() {
+                Ok(()) => {
+                    give(space, slot, 1);
+                    return true;
+                }
+                // A program's pages are mapped through it.
+                Err(refusal) if refusal.error == Error::InvalidState => {}
+                Err(refusal) => bug(format_args!("taking a page table back: {refusal}")),
+            }
+        }
+        false
+    }
+}
+
+/// Gives the tables of some slots to a space.
+fn give(space: VSpace, first: u64, count: u64) {
+    let root = CNode(CPtr(abi::server::slot::CNODE));
+    if let Err(refusal) = give_tables(space, root, first, DEPTH, count) {
+        bug(format_args!("giving {count} page tables: {refusal}"));
     }
 }
 

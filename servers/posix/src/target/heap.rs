@@ -1,8 +1,8 @@
 //! The server's heap: the memory behind its data (`abi::upper::HostInfo::heap`), all of it from the beginning.
 //!
 //! One thread allocates, so there is no lock. What programs make the server remember is bounded here: with half of the
-//! heap in use they are refused more ([`Reserve`]), so that what goes on, a table that doubles too, finds its memory.
-//! An allocation that fails all the same is a panic, and root's to tell.
+//! heap in use they are refused more ([`Reserve`], [`posix::dispatch::admission`]), so that what goes on, a table that
+//! doubles too, finds its memory. An allocation that fails all the same is a panic, and root's to tell.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -63,14 +63,25 @@ pub(super) fn begin(memory: Mapped) -> Result<(), NoHeap> {
     claimed.map(drop).ok_or(NoHeap)
 }
 
-/// How much is left: more than half of it is plenty, less than an eighth the last.
+/// How much is left: more than five eighths of it are plenty, more than half is scarce, less than an eighth the last.
 pub(super) fn reserve() -> Reserve {
-    let (bytes, left) = (HEAP.bytes.get(), HEAP.bytes.get().saturating_sub(HEAP.used.get()));
-    if left > bytes / 2 {
+    let (eighth, left) = (HEAP.bytes.get() / 8, left());
+    if left > 5 * eighth {
         Reserve::Plenty
-    } else if left > bytes / 8 {
+    } else if left > 4 * eighth {
+        Reserve::Scarce
+    } else if left > eighth {
         Reserve::Low
     } else {
         Reserve::Last
     }
+}
+
+/// Whether so many bytes leave more than the last: an eighth, and another for what a table that doubles had before.
+pub(super) fn has_room(bytes: usize) -> bool {
+    left().saturating_sub(bytes) > HEAP.bytes.get() / 4
+}
+
+fn left() -> usize {
+    HEAP.bytes.get().saturating_sub(HEAP.used.get())
 }

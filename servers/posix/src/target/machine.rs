@@ -228,7 +228,7 @@ impl Host for Machine {
     }
 
     fn take_tables(&mut self, _space: SpaceId) {
-        // A space keeps its stock: spaces are used again, the last one first.
+        // A space keeps its stock until others need it: spaces are used again, the last one first.
     }
 
     fn set_space(&mut self, context: ContextId, space: SpaceId) {
@@ -370,6 +370,10 @@ impl Host for Machine {
 
     fn reserve(&self) -> Reserve {
         super::heap::reserve()
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        super::heap::has_room(bytes)
     }
 
     fn log(&mut self, line: &str) {

@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 const TTY_GROUP: u32 = 5;
 /// Its members write to them (write(1)).
 const PERMISSIONS: u32 = 0o620;
-/// The first major number of ptys' terminals, and how many there are.
-const PTS: core::ops::Range<u32> = 136..144;
+/// The major number of ptys' terminals; the minor one is the pty's (Linux: UNIX98_PTY_SLAVE_MAJOR).
+const PTS: u32 = 136;
 
 /// What an open is to make of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,6 @@ impl<H: Host> Server<H> {
     /// # Errors
     /// ENXIO for /dev/tty without a terminal; EIO for a pty that is locked or gone; EBUSY for an exclusive one.
     pub(crate) fn open_terminal(&mut self, device: Device, bits: u32) -> Result<Option<Handle>, Errno> {
-        let number = |minor: u32| (device.major - PTS.start) * 256 + minor;
         let (id, control) = match (device.major, device.minor) {
             (5, 0) => (self.process()?.terminal.ok_or(Errno::ENXIO)?, Control::Never),
             (5, 1) => match self.terminals.system {
@@ -45,9 +44,7 @@ impl<H: Host> Server<H> {
             },
             (4, 64) => (self.terminals.system.ok_or(Errno::ENXIO)?, Control::Perhaps),
             (5, 2) => return self.open_master().map(Some),
-            (major, minor) if PTS.contains(&major) => {
-                (self.terminals.pty(number(minor)).ok_or(Errno::ENXIO)?, Control::Perhaps)
-            }
+            (PTS, number) => (self.terminals.pty(number).ok_or(Errno::ENXIO)?, Control::Perhaps),
             _ => return Ok(None),
         };
         self.open_end(id, bits, control).map(Some)
@@ -164,7 +161,7 @@ impl<H: Host> Server<H> {
     fn name_pty(&mut self, number: u32) -> Result<Option<NodeId>, Errno> {
         let Some(parent) = self.pts() else { return Ok(None) };
         let owner = Owner { user: self.process()?.credentials.user.effective, group: TTY_GROUP };
-        let device = Device { major: PTS.start + number / 256, minor: number % 256 };
+        let device = Device { major: PTS, minor: number };
         let now = self.now();
         let fresh = Fresh { content: Content::Character(device), permissions: PERMISSIONS, owner, now };
         let node = self.files.tree.create(fresh)?;

@@ -12,6 +12,7 @@ use super::settings::Settings;
 use crate::define_id;
 use crate::executor::wait::QueueId;
 use crate::file::tree::NodeId;
+use crate::number::{index, low_u32};
 use crate::process::Pid;
 use crate::slots::Slots;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -179,7 +180,16 @@ impl Terminals {
 
     /// The lowest number that no pty has.
     pub fn free_number(&self) -> u32 {
-        (0..).find(|number| self.pty(*number).is_none()).unwrap_or(0)
+        let mut used = [0_u64; MOST.div_ceil(64)];
+        for (_, terminal) in self.table.iter() {
+            if let Kind::Pty(pty) = &terminal.kind
+                && let Some(word) = used.get_mut(index(pty.number / 64))
+            {
+                *word |= 1 << (pty.number % 64);
+            }
+        }
+        let free = (0..).zip(used).find(|(_, word)| *word != u64::MAX);
+        free.map_or(low_u32(MOST as u64), |(number, word)| number * 64 + word.trailing_ones())
     }
 }
 

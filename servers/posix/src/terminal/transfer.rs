@@ -11,7 +11,7 @@ use crate::Errno;
 use crate::executor::cx::Cx;
 use crate::executor::wait::{QueueId, Woken};
 use crate::file::pieces::{Pieces, Put, Source, so_far};
-use crate::host::Host;
+use crate::host::{Host, Reserve};
 use crate::memory::content::Bytes;
 use crate::number::to_usize;
 use crate::server::Server;
@@ -210,6 +210,10 @@ impl<H: Host> Server<H> {
             return Err(Errno::EIO);
         }
         let stops = terminal.line.discipline.settings().local.contains(LocalModes::TOSTOP);
+        if matches!(terminal.kind, Kind::Pty(_)) {
+            // There may be very many of them, and what waits in them is the server's memory.
+            self.host.require(Reserve::Scarce, Errno::ENOMEM)?;
+        }
         if stops && handle.end == End::Terminal {
             self.check_foreground(id, Signal::SIGTTOU)?;
         }

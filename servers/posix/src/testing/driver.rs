@@ -58,8 +58,8 @@ impl Driver {
         let bytes = |text: &str| text.as_bytes().to_vec();
         let strings = Strings {
             path: bytes(path),
-            arguments: [bytes(path), bytes("-x")].to_vec(),
-            environment: [bytes("HOME=/")].to_vec(),
+            arguments: [bytes(path), bytes("-x")].into_iter().collect(),
+            environment: [bytes("HOME=/")].into_iter().collect(),
         };
         let pid = self.server().start(strings, crate::file::place::Place::ROOT)?;
         if !matches!(self.next, Next::Enter(..)) {

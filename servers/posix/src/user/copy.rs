@@ -194,12 +194,22 @@ impl<H: Host> View<'_, H> {
     /// EFAULT as [`View::read`]; ENAMETOOLONG when `most` bytes have no zero among them.
     pub fn read_string(&mut self, address: u64, most: usize, text: &mut Vec<u8>) -> Result<(), Errno> {
         text.clear();
+        self.append_string(address, most, text)
+    }
+
+    /// Reads a string of at most `most` bytes, its zero among them, and puts it behind what is there.
+    ///
+    /// # Errors
+    /// As for [`View::read_string`].
+    pub fn append_string(&mut self, address: u64, most: usize, text: &mut Vec<u8>) -> Result<(), Errno> {
+        let start = text.len();
         // A piece never crosses a page, so that a string that ends before a hole is read in whole.
-        while text.len() < most {
-            let from = address.checked_add(to_u64(text.len())).ok_or(Errno::EFAULT)?;
+        while text.len() - start < most {
+            let done = text.len() - start;
+            let from = address.checked_add(to_u64(done)).ok_or(Errno::EFAULT)?;
             let in_page = PAGE_BYTES - from % PAGE_BYTES;
             let mut piece = [0_u8; 64];
-            let bytes = to_usize(in_page).min(piece.len()).min(most - text.len());
+            let bytes = to_usize(in_page).min(piece.len()).min(most - done);
             let Some(piece) = piece.get_mut(..bytes) else { break };
             self.read_bytes(UserSlice::new(from, to_u64(bytes))?, piece)?;
             if let Some(end) = piece.iter().position(|byte| *byte == 0) {

@@ -302,11 +302,26 @@ fn number(text: &mut Vec<u8>, value: u32) {
 }
 
 impl<H: Host> Server<H> {
+    /// How many bytes of text of a process are as many as it made them, twice because text that grows is moved.
+    fn proc_bytes(&self, entry: Entry) -> usize {
+        /// A line of maps, with a path of usual length.
+        const LINE: usize = 128;
+        let Entry::Of(pid, Item::Maps | Item::Cmdline | Item::Environ) = entry else { return 0 };
+        let shared = self.process_of_pid(pid).and_then(|process| self.spaces.get(process.space));
+        shared.map_or(0, |shared| {
+            let (from, to) = (shared.space.strings.arguments.0, shared.space.strings.environment.1);
+            2 * (shared.space.areas.len() * LINE + to_usize(to.saturating_sub(from)))
+        })
+    }
+
     /// What a file in /proc says.
     ///
     /// # Errors
     /// EISDIR, EINVAL, ESRCH for a process that is no more.
     fn proc_text(&mut self, entry: Entry) -> Result<Vec<u8>, Errno> {
+        if !self.host.has_room(self.proc_bytes(entry)) {
+            return Err(Errno::ENOMEM);
+        }
         let mut text = Text::default();
         match entry {
             Entry::System(system) => self.write_system(system, &mut text),

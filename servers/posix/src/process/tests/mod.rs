@@ -3,3 +3,4 @@
 mod children;
 mod life;
 mod running;
+mod shortage;
