@@ -78,13 +78,28 @@ impl Action {
     }
 }
 
+/// An action as it is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kept {
+    action: Action,
+    /// All that is held off while its handler runs: the mask, and the signal itself unless its flags say otherwise.
+    held: u64,
+}
+
+impl Kept {
+    const fn new(signal: u64, action: Action) -> Self {
+        let own = if action.flags & flags::NODEFER == 0 { signal } else { 0 };
+        Self { action, held: action.mask | own }
+    }
+}
+
 /// The actions of a process.
 #[derive(Clone, Debug)]
-pub struct Actions(Rc<[Action; 64]>);
+pub struct Actions(Rc<[Kept; 64]>);
 
 impl Default for Actions {
     fn default() -> Self {
-        Self(Rc::new([Action::default(); 64]))
+        Self(Rc::new([Kept::default(); 64]))
     }
 }
 
@@ -92,13 +107,19 @@ impl Actions {
     /// What is done with a signal.
     #[inline]
     pub fn get(&self, signal: Signal) -> Action {
-        self.0.get(signal.place()).copied().unwrap_or_default()
+        self.0.get(signal.place()).map_or_else(Action::default, |kept| kept.action)
+    }
+
+    /// What is held off while a signal's handler runs.
+    #[inline]
+    pub fn held(&self, signal: Signal) -> u64 {
+        self.0.get(signal.place()).map_or(0, |kept| kept.held)
     }
 
     /// Sets what is done with a signal.
     pub fn set(&mut self, signal: Signal, action: Action) {
         if let Some(place) = Rc::make_mut(&mut self.0).get_mut(signal.place()) {
-            *place = action;
+            *place = Kept::new(signal.bit(), action);
         }
     }
 
@@ -109,14 +130,13 @@ impl Actions {
 
     /// Every handler is gone, what is ignored stays so: execve, CLONE_CLEAR_SIGHAND.
     pub fn forget_handlers(&mut self) {
-        let kept = |action: &Action| Action {
-            handler: if action.handler == SIG_IGN { SIG_IGN } else { SIG_DFL },
-            flags: 0,
-            mask: 0,
+        let left = |kept: &Kept| {
+            let handler = if kept.action.handler == SIG_IGN { SIG_IGN } else { SIG_DFL };
+            Kept { action: Action { handler, flags: 0, mask: 0 }, held: 0 }
         };
-        if self.0.iter().any(|action| *action != kept(action)) {
-            for action in Rc::make_mut(&mut self.0) {
-                *action = kept(action);
+        if self.0.iter().any(|kept| *kept != left(kept)) {
+            for kept in Rc::make_mut(&mut self.0) {
+                *kept = left(kept);
             }
         }
     }

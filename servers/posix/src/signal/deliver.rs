@@ -92,7 +92,7 @@ impl<H: Host> Server<H> {
         let (own, common) = (record.signals.pending.set(), owner.signals.pending.set());
         let open = (own | common) & !record.mask;
         let signal = Signal::lowest(open)?;
-        let action = owner.signals.actions.get(signal);
+        let (action, held) = (owner.signals.actions.get(signal), owner.signals.actions.held(signal));
         if open != signal.bit()
             || own & common & open != 0
             || action.disposition(signal) != Disposition::Handle
@@ -131,7 +131,7 @@ impl<H: Host> Server<H> {
                 Outcome::Again => view.host.restart_call(context, ended.first_argument),
             }
         }
-        let done = view.handle(&mut handled, signal, info, &action);
+        let done = view.handle(&mut handled, signal, info, (&action, held));
         pending.remove_only(signal);
         record.call = None;
         if done.is_err() {
@@ -208,7 +208,7 @@ impl<H: Host> Server<H> {
             }
             let pending = if own != 0 { &mut record.signals.pending } else { &mut owner.signals.pending };
             let signal = pending.next(record.mask)?;
-            let action = owner.signals.actions.get(signal);
+            let (action, held) = (owner.signals.actions.get(signal), owner.signals.actions.held(signal));
             if action.disposition(signal) != Disposition::Handle {
                 pending.take(signal);
                 self.act_by_default(process, signal, &action);
@@ -227,7 +227,7 @@ impl<H: Host> Server<H> {
             let shared = self.spaces.get_mut(space)?;
             let mut view = View { host: &mut self.host, memory: &mut self.memory, space: &mut shared.space };
             let info = pending.take(signal);
-            if view.handle_any(&mut Handled::of(record).0, signal, &info, &action).is_err() {
+            if view.handle_any(&mut Handled::of(record).0, signal, &info, (&action, held)).is_err() {
                 self.no_frame(thread, process, signal);
                 continue;
             }
@@ -253,7 +253,7 @@ impl<H: Host> Server<H> {
         let (own, common) = (&record.signals.pending, &owner.signals.pending);
         let queued = own.queued() + common.queued();
         let waiting = own.set() | common.set();
-        let action = owner.signals.actions.get(signal);
+        let (action, held) = (owner.signals.actions.get(signal), owner.signals.actions.held(signal));
         if (waiting | STOPS | NEVER | Signal::SIGCONT.bit()) & signal.bit() != 0
             || action.disposition(signal) != Disposition::Handle
             || owner.threads.len() != 1
@@ -266,8 +266,8 @@ impl<H: Host> Server<H> {
         let user = owner.credentials.user.real;
         if record.mask & signal.bit() != 0 {
             record.signals.pending.push(signal, Info::user(signal, code::SI_TKILL, pid, user));
-            self.tell_readers();
-            return Some(if self.ready.is_empty() { Flow::Done(0) } else { Flow::Woke(0) });
+            // Nobody was ready before.
+            return Some(if self.tell_readers() { Flow::Woke(0) } else { Flow::Done(0) });
         }
         if waiting & !record.mask != 0 || action.flags & flags::RESETHAND != 0 || self.strace == Strace::On {
             return None;
@@ -277,7 +277,7 @@ impl<H: Host> Server<H> {
         let info = Info::user(signal, code::SI_TKILL, pid, user);
         view.host.finish_call(record.context, 0);
         record.exit = Exit::Full;
-        if view.handle(&mut Handled::of(record).0, signal, &info, &action).is_err() {
+        if view.handle(&mut Handled::of(record).0, signal, &info, (&action, held)).is_err() {
             self.no_frame(thread, process, signal);
             return Some(if self.acting.is_some() { Flow::Replaced } else { Flow::Gone });
         }
@@ -366,7 +366,8 @@ impl<'a> Handled<'a> {
 }
 
 impl<H: Host> View<'_, H> {
-    /// Makes a frame and the handler's registers of a thread whose context is complete.
+    /// Makes a frame and the handler's registers of a thread whose context is complete; with the signal's action comes
+    /// what is held off meanwhile.
     ///
     /// # Errors
     /// EFAULT when there is no room for the frame; then nothing of the thread has changed.
@@ -376,7 +377,7 @@ impl<H: Host> View<'_, H> {
         thread: &mut Handled<'_>,
         signal: Signal,
         info: &Info,
-        action: &Action,
+        (action, held): (&Action, u64),
     ) -> Result<(), Errno> {
         let context = thread.context;
         let sp = self.host.stack_pointer(context);
@@ -395,10 +396,7 @@ impl<H: Host> View<'_, H> {
         self.host.enter_handler(context, &entry);
         *thread.saved_mask = None;
         thread.stack.entered();
-        *thread.mask |= action.mask;
-        if action.flags & flags::NODEFER == 0 {
-            *thread.mask |= signal.bit();
-        }
+        *thread.mask |= held;
         Ok(())
     }
 
@@ -409,8 +407,8 @@ impl<H: Host> View<'_, H> {
         thread: &mut Handled<'_>,
         signal: Signal,
         info: &Info,
-        action: &Action,
+        (action, held): (&Action, u64),
     ) -> Result<(), Errno> {
-        self.handle(thread, signal, info, action)
+        self.handle(thread, signal, info, (action, held))
     }
 }

@@ -54,13 +54,15 @@ impl<H: Host> Server<H> {
         Some(())
     }
 
-    /// Who reads signals by a descriptor looks again.
+    /// Who reads signals by a descriptor looks again; says whether there is somebody.
     #[inline(always)] // A handful of instructions, and what follows is a call.
-    pub(crate) fn tell_readers(&mut self) {
+    pub(crate) fn tell_readers(&mut self) -> bool {
         let readers = self.files.signal_arrived;
-        if self.waits.has_waiters(readers) {
+        let any = self.waits.has_waiters(readers);
+        if any {
             self.waits.wake_all(readers, &mut self.ready);
         }
+        any
     }
 
     #[inline(never)]
