@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::Bound;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,9 @@ use crate::cpio::Archive;
 
 /// Links that a path may lead through, as on Linux.
 const LINKS_MOST: u32 = 40;
+
+/// Bytes that an archive's field for a file's size can say, and so many a guest's files may have together.
+const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// What lies at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,12 @@ pub enum TreeError {
         /// Why not.
         #[source]
         source: std::io::Error,
+    },
+    /// There is more in a folder or a file than a guest can be handed.
+    #[error("{} has more than the 4 GiB that a guest can be handed", path.display())]
+    TooLarge {
+        /// The folder or file.
+        path: PathBuf,
     },
     /// A path leads through links without an end.
     #[error("{} leads through too many links in the guest's files", path.display())]
@@ -112,9 +122,11 @@ impl Tree {
     /// Lays a folder of this machine's over the tree.
     ///
     /// # Errors
-    /// Something in it cannot be read, or [`Self::put`] fails.
+    /// Something in it cannot be read, it has more than a guest can be handed, or [`Self::put`] fails.
     pub fn add_folder(&mut self, folder: &Path, take: Take) -> Result<(), TreeError> {
         let mut folders = vec![folder.to_path_buf()];
+        // Counted on the way: a whole disk is refused before all of it was looked at.
+        let mut room = MOST_BYTES;
         while let Some(here) = folders.pop() {
             let unreadable = |source| TreeError::Unreadable { path: here.clone(), source };
             for entry in std::fs::read_dir(&here).map_err(unreadable)? {
@@ -125,8 +137,10 @@ impl Tree {
                 }
                 match node_of(&source)? {
                     Some(node) => {
-                        if matches!(node, Node::Folder(_)) {
-                            folders.push(source);
+                        match &node {
+                            Node::Folder(_) => folders.push(source),
+                            Node::File(_, source) => room = room_after(room, source, folder)?,
+                            Node::Link(_) | Node::Bytes(..) => {}
                         }
                         self.put(&inside, node)?;
                     }
@@ -153,8 +167,15 @@ impl Tree {
     /// Adds everything to an archive.
     ///
     /// # Errors
-    /// A file of this machine's cannot be read.
+    /// A file of this machine's cannot be read, or they are too large.
     pub fn pack(&self, archive: &mut Archive) -> Result<(), TreeError> {
+        // Before any of them is read into memory.
+        let mut room = MOST_BYTES;
+        for node in self.nodes.values() {
+            if let Node::File(_, source) = node {
+                room = room_after(room, source, source)?;
+            }
+        }
         for (path, node) in &self.nodes {
             let name = path.as_os_str().as_bytes();
             match node {
@@ -193,7 +214,12 @@ impl Tree {
     }
 
     fn remove_below(&mut self, place: &Path) {
-        self.nodes.retain(|path, _| path == place || !path.starts_with(place));
+        // Paths are ordered part by part: what is below a place comes right after it.
+        let behind = (Bound::Excluded(place), Bound::Unbounded);
+        let below = self.nodes.range::<Path, _>(behind).map(|(path, _)| path);
+        for path in below.take_while(|path| path.starts_with(place)).cloned().collect::<Vec<_>>() {
+            self.nodes.remove(&path);
+        }
     }
 
     /// Follows every link of a path; what is not there is taken as it is.
@@ -229,6 +255,13 @@ fn ancestors(place: &Path) -> impl Iterator<Item = &Path> {
     let mut above: Vec<&Path> = place.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
     above.reverse();
     above.into_iter()
+}
+
+/// The bytes that are left after a file, of which `of` is told if there are none.
+fn room_after(room: u64, file: &Path, of: &Path) -> Result<u64, TreeError> {
+    let unreadable = |source| TreeError::Unreadable { path: file.to_path_buf(), source };
+    let size = file.metadata().map_err(unreadable)?.len();
+    room.checked_sub(size).ok_or_else(|| TreeError::TooLarge { path: of.to_path_buf() })
 }
 
 /// The names of a path, `.` left out.
@@ -322,5 +355,37 @@ mod tests {
         assert!(bytes.contains("text") && bytes.contains("etc/link\0"));
         let missing = tree.add_folder(&folder.join("none"), Take::All).unwrap_err().to_string();
         assert!(missing.contains("cannot read") && missing.contains("none"), "{missing}");
+    }
+
+    #[test]
+    fn what_is_too_large_for_a_guest_is_refused_unread() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: u64| {
+            let path = folder.path().join(name);
+            std::fs::File::create(&path).unwrap().set_len(bytes).unwrap();
+            path
+        };
+        let one = file("one", 1);
+        let most = file("most", MOST_BYTES);
+        let told = Tree::default().add_folder(folder.path(), Take::All).unwrap_err().to_string();
+        assert_eq!(
+            told,
+            format!("{} has more than the 4 GiB that a guest can be handed", folder.path().display())
+        );
+        let mut tree = Tree::default();
+        tree.put("a", Node::File(0o644, most)).unwrap();
+        tree.put("b", Node::File(0o644, one.clone())).unwrap();
+        let told = tree.pack(&mut Archive::new()).unwrap_err();
+        assert!(matches!(&told, TreeError::TooLarge { path } if *path == one), "{told}");
+    }
+
+    #[test]
+    fn only_what_is_below_a_place_goes_with_it() {
+        let mut tree = Tree::default();
+        for name in ["a/b/c", "a/b/d/e", "a/b.c", "a/b-c/d", "a/bc", "a/a", "b"] {
+            tree.put(name, bytes("")).unwrap();
+        }
+        tree.put("a/b", bytes("")).unwrap();
+        assert_eq!(names(&tree), ["a", "a/a", "a/b", "a/b-c", "a/b-c/d", "a/b.c", "a/bc", "b"]);
     }
 }
