@@ -191,9 +191,9 @@ static void fork_many(long least)
 
 static void fork_as_user(void)
 {
-	raise_limit(RLIMIT_NPROC, 200);
+	raise_limit(RLIMIT_NPROC, 100);
 	become_user(1000);
-	fork_many(150);
+	fork_many(80);
 }
 
 static void fork_as_root(void)
@@ -223,9 +223,9 @@ static void threads_of(long least)
 
 static void threads_as_user(void)
 {
-	raise_limit(RLIMIT_NPROC, 200);
+	raise_limit(RLIMIT_NPROC, 100);
 	become_user(1001);
-	threads_of(150);
+	threads_of(80);
 }
 
 static void threads_as_root(void)
